@@ -1,1 +1,41 @@
-//! Placeholder line.
+//! The ledger of Tally: who is charged for every call, byte and tick, and how that is written
+//! down, read again and reported.
+//!
+//! The crate follows MLton's profiler and knows nothing of bytecode, values or the heap:
+//!
+//! - [`SourceMap`] says what can be charged: the sources of a program.
+//! - [`Profile`] holds the counters. The VM charges a [`Node`]; it publishes the node that is
+//!   current in a [`CurrentCell`], where the [`Ticker`]'s signal handler finds it.
+//! - [`mlmon`] reads and writes the profile file, `mlmon.out`.
+
+//!
+//! ```
+//! use profiler::{Kind, Profile, SourceId};
+//!
+//! let profile = Profile::new("alloc,count".parse().unwrap(), 3);
+//! profile.node(SourceId::MAIN).charge_bytes(24);
+//! profile.gc_node().charge_bytes(64);
+//! let totals = profile.data().counts(Kind::Alloc).totals;
+//! assert_eq!((totals.total, totals.total_gc), (24, 64));
+//! ```
+
+mod data;
+mod kind;
+mod lines;
+pub mod mlmon;
+mod node;
+mod profile;
+mod show_sources;
+mod source;
+mod ticker;
+
+pub use data::{Counts, ProfileData, SizeMismatch};
+pub use kind::{Kind, KindSet, Style, UnknownWord};
+pub use lines::LineError;
+pub use node::Node;
+pub use profile::{DEFAULT_HZ, Profile};
+pub use show_sources::parse_show_sources;
+pub use source::{
+    FIXED_NAMES, NameId, Source, SourceId, SourceMap, SourceMapBuilder, SourceMapError, SourceSeqId,
+};
+pub use ticker::{CurrentCell, MAX_HZ, Rate, Ticker, TickerError};

@@ -1,0 +1,361 @@
+//! Programs between text and bytes: functions as basic blocks, with calls that do not yet say in
+//! which registers their arguments travel.
+//!
+//! Blocks stand in `layout` order, and control falls from a block into the next one. An op with
+//! targets, and an op after which control does not go on, stands last in its block. Jump targets
+//! are block indices until [`crate::emit`] makes them offsets. Passes may replace a block's
+//! instructions and add blocks, and never reorder the layout, so a handler's range stays a
+//! stretch of it.
+
+use vm::isa::{Access, Op, Operand, Signature};
+use vm::module::{Captures, Constant, HostImport};
+
+use crate::diagnostic::Span;
+
+/// The two classes of registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// 64 raw bits: an integer, a double, a character.
+    Int,
+    /// A reference.
+    Ref,
+}
+
+/// A register of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reg {
+    /// The class.
+    pub class: Class,
+    /// The number within the class.
+    pub index: u8,
+}
+
+impl Reg {
+    /// `i[index]`.
+    pub const fn int(index: u8) -> Self {
+        Self { class: Class::Int, index }
+    }
+
+    /// `r[index]`.
+    pub const fn reference(index: u8) -> Self {
+        Self { class: Class::Ref, index }
+    }
+}
+
+/// What can be passed to a call or returned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// What a register holds.
+    Reg(Reg),
+    /// An integer.
+    Int(i64),
+    /// A double.
+    Float(f64),
+    /// The null reference.
+    Null,
+    /// A constant string, by its index in the constant pool.
+    Text(u32),
+}
+
+impl From<Reg> for Value {
+    fn from(reg: Reg) -> Self {
+        Self::Reg(reg)
+    }
+}
+
+impl Value {
+    /// The class of register that can hold the value.
+    pub fn class(self) -> Class {
+        match self {
+            Self::Reg(reg) => reg.class,
+            Self::Int(_) | Self::Float(_) => Class::Int,
+            Self::Null | Self::Text(_) => Class::Ref,
+        }
+    }
+
+    /// The register, when the value is held by one.
+    pub fn reg(self) -> Option<Reg> {
+        match self {
+            Self::Reg(reg) => Some(reg),
+            _ => None,
+        }
+    }
+}
+
+/// What a call calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// A function of the module, by index.
+    Function(u32),
+    /// A host import of the module, by index.
+    Host(u32),
+    /// The closure in an `r` register, taken to have this signature.
+    Closure {
+        /// The number of the `r` register.
+        register: u8,
+        /// What the closure's function takes and gives.
+        signature: Signature,
+    },
+}
+
+/// A call with its arguments and the registers its results go to. Values of the two classes are
+/// counted apart, so only the order within a class means anything.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) callee: Callee,
+    pub(crate) args: Vec<Value>,
+    pub(crate) results: Vec<Reg>,
+    /// The first registers of the windows, when the text chose them; the arguments and results
+    /// are then in their places.
+    pub(crate) windows: Option<(u8, u8)>,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Action {
+    /// An op other than calls, tail calls and returns; its targets are block indices.
+    Op(Op),
+    Call(Call),
+    TailCall(Callee, Vec<Value>),
+    Ret(Vec<Value>),
+    /// A branch region begins: an index into [`Function::regions`].
+    BeginBranch(u32),
+    EndBranch,
+    /// An entry of the line table, written out.
+    Line(Location),
+}
+
+/// Where an instruction comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Location {
+    /// Index into [`Program::files`].
+    pub(crate) file: u32,
+    pub(crate) line: u32,
+}
+
+/// An instruction with its origin.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Instr {
+    pub(crate) action: Action,
+    pub(crate) location: Option<Location>,
+    pub(crate) span: Span,
+}
+
+impl Instr {
+    /// Another instruction of the same origin.
+    pub(crate) fn with(&self, action: Action) -> Self {
+        Self { action, location: self.location, span: self.span }
+    }
+}
+
+/// Instructions that are run one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Block {
+    pub(crate) instrs: Vec<Instr>,
+    /// The innermost branch region in which the block begins.
+    pub(crate) region: Option<u32>,
+}
+
+/// A branch region of the text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Region {
+    pub(crate) name: String,
+    pub(crate) parent: Option<u32>,
+    pub(crate) location: Option<Location>,
+}
+
+/// Blocks from `start` to before `end`, in layout order, raise to `target`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Handler {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) target: u32,
+    pub(crate) register: u8,
+    pub(crate) span: Span,
+}
+
+/// A function.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) signature: Signature,
+    pub(crate) captures: Option<Captures>,
+    pub(crate) is_exported: bool,
+    pub(crate) location: Option<Location>,
+    pub(crate) span: Span,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) layout: Vec<u32>,
+    pub(crate) handlers: Vec<Handler>,
+    pub(crate) regions: Vec<Region>,
+}
+
+/// A profiling source: its name as in reports, `append\tlist-rev.sml: 1`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SourceName(pub(crate) String);
+
+impl SourceName {
+    /// The name of a function or branch at a place, as MLton prints it.
+    pub(crate) fn at(name: &str, file: &str, line: u32) -> Self {
+        Self(format!("{name}\t{file}: {line}"))
+    }
+}
+
+/// A program.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Program {
+    pub(crate) functions: Vec<Function>,
+    pub(crate) entry: u32,
+    pub(crate) constants: Vec<Constant>,
+    pub(crate) hosts: Vec<HostImport>,
+    /// Sources after the three that every program has.
+    pub(crate) sources: Vec<SourceName>,
+    pub(crate) files: Vec<String>,
+    pub(crate) metadata: Vec<(String, String)>,
+}
+
+/// The first source of a program's own; before it stand `<unknown>`, `<gc>` and `<main>`.
+pub(crate) const FIRST_OWN_SOURCE: u32 = 3;
+
+impl Program {
+    /// What a callee takes and gives.
+    pub(crate) fn signature(&self, callee: Callee) -> Signature {
+        match callee {
+            Callee::Function(id) => {
+                self.functions.get(id as usize).map(|function| function.signature)
+            }
+            Callee::Host(id) => self.hosts.get(id as usize).map(|host| host.signature),
+            Callee::Closure { signature, .. } => Some(signature),
+        }
+        .unwrap_or_default()
+    }
+
+    /// A new source, and its index.
+    pub(crate) fn add_source(&mut self, name: &str, location: Option<Location>) -> u32 {
+        let Location { file, line } = location.unwrap_or_default();
+        let file = self.files.get(file as usize).map_or("", String::as_str);
+        self.sources.push(SourceName::at(name, file, line));
+        FIRST_OWN_SOURCE + self.sources.len() as u32 - 1
+    }
+}
+
+impl Function {
+    /// Where each block stands in the layout; blocks outside of it stand nowhere.
+    pub(crate) fn positions(&self) -> Vec<Option<usize>> {
+        let mut positions = vec![None; self.blocks.len()];
+        for (position, &block) in self.layout.iter().enumerate() {
+            if let Some(slot) = positions.get_mut(block as usize) {
+                *slot = Some(position);
+            }
+        }
+        positions
+    }
+
+    /// For each block, the index of the handler that its ops raise to.
+    pub(crate) fn covering_handlers(&self) -> Vec<Option<usize>> {
+        let positions = self.positions();
+        let mut covering = vec![None; self.blocks.len()];
+        let place = |block: u32| positions.get(block as usize).copied().flatten();
+        for (index, handler) in self.handlers.iter().enumerate() {
+            let (Some(start), Some(end)) = (place(handler.start), place(handler.end)) else {
+                continue;
+            };
+            for &block in self.layout.get(start..end).unwrap_or_default() {
+                covering[block as usize].get_or_insert(index);
+            }
+        }
+        covering
+    }
+
+    /// The blocks that control may go to from the block at a position of the layout, handlers
+    /// left out.
+    pub(crate) fn successors(&self, position: usize) -> Vec<u32> {
+        let mut successors = Vec::new();
+        let last = self.blocks[self.layout[position] as usize].instrs.last();
+        if last.is_none_or(|instr| instr.action.falls_through()) {
+            successors.extend(self.layout.get(position + 1));
+        }
+        if let Some(Instr { action: Action::Op(op), .. }) = last {
+            successors.extend(targets(op));
+        }
+        successors
+    }
+
+    /// Blocks that can be reached from the first one, over jumps and handlers.
+    pub(crate) fn reachable(&self) -> Vec<bool> {
+        let positions = self.positions();
+        let covering = self.covering_handlers();
+        let mut reached = vec![false; self.blocks.len()];
+        let mut open: Vec<u32> = self.layout.first().copied().into_iter().collect();
+        while let Some(block) = open.pop() {
+            if std::mem::replace(&mut reached[block as usize], true) {
+                continue;
+            }
+            let Some(position) = positions[block as usize] else { continue };
+            open.extend(self.successors(position));
+            // A block without instructions cannot raise.
+            if !self.blocks[block as usize].instrs.is_empty() {
+                open.extend(covering[block as usize].map(|index| self.handlers[index].target));
+            }
+        }
+        reached
+    }
+}
+
+impl Action {
+    /// Whether control may go on to what follows.
+    pub(crate) fn falls_through(&self) -> bool {
+        match self {
+            Self::Op(op) => op.opcode().info().falls_through,
+            Self::TailCall(..) | Self::Ret(_) => false,
+            Self::Call(_) | Self::BeginBranch(_) | Self::EndBranch | Self::Line(_) => true,
+        }
+    }
+
+    /// Whether nothing may stand behind it in its block.
+    pub(crate) fn ends_block(&self) -> bool {
+        !self.falls_through() || matches!(self, Self::Op(op) if !targets(op).is_empty())
+    }
+}
+
+/// The targets of an op.
+pub(crate) fn targets(op: &Op) -> Vec<u32> {
+    let mut targets = Vec::new();
+    for operand in op.operands() {
+        match operand {
+            Operand::Target(target) => targets.push(target),
+            Operand::Targets(list) => targets.extend(list),
+            _ => {}
+        }
+    }
+    targets
+}
+
+/// The same op with each target replaced.
+pub(crate) fn map_targets(op: &Op, mut map: impl FnMut(u32) -> u32) -> Op {
+    let operands: Vec<Operand> = op
+        .operands()
+        .into_iter()
+        .map(|operand| match operand {
+            Operand::Target(target) => Operand::Target(map(target)),
+            Operand::Targets(list) => Operand::Targets(list.into_iter().map(&mut map).collect()),
+            other => other,
+        })
+        .collect();
+    Op::from_operands(op.opcode(), &operands).unwrap_or_else(|| op.clone())
+}
+
+/// Calls `visit` with each register that the op reads or writes.
+pub(crate) fn visit_registers(op: &Op, mut visit: impl FnMut(Reg, Access)) {
+    for operand in op.operands() {
+        let access = operand.role().access();
+        match operand {
+            Operand::IIn(index) | Operand::IOut(index) => visit(Reg::int(index), access),
+            Operand::RIn(index) | Operand::ROut(index) => visit(Reg::reference(index), access),
+            Operand::IRegs(list) => list.iter().for_each(|&index| visit(Reg::int(index), access)),
+            Operand::RRegs(list) => {
+                list.iter().for_each(|&index| visit(Reg::reference(index), access));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Which registers are still wanted: the classic backward dataflow, over blocks.
+
+use vm::isa::Access;
+
+use crate::ir::{Action, Call, Callee, Class, Function, Reg, visit_registers};
+
+/// A set of registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RegSet {
+    words: [[u64; 4]; 2],
+}
+
+impl RegSet {
+    pub(crate) fn insert(&mut self, reg: Reg) {
+        let (word, bit) = place(reg);
+        self.words[reg.class as usize][word] |= bit;
+    }
+
+    pub(crate) fn remove(&mut self, reg: Reg) {
+        let (word, bit) = place(reg);
+        self.words[reg.class as usize][word] &= !bit;
+    }
+
+    pub(crate) fn union(&mut self, other: &Self) {
+        for (words, others) in self.words.iter_mut().zip(&other.words) {
+            words.iter_mut().zip(others).for_each(|(word, other)| *word |= other);
+        }
+    }
+
+    /// The first number such that no register from there on is in the set.
+    pub(crate) fn first_free(&self, class: Class) -> usize {
+        let words = &self.words[class as usize];
+        let last = words.iter().rposition(|&word| word != 0);
+        last.map_or(0, |index| index * 64 + 64 - words[index].leading_zeros() as usize)
+    }
+
+    fn remove_from(&mut self, class: Class, first: u8) {
+        (first..=u8::MAX).for_each(|index| self.remove(Reg { class, index }));
+    }
+}
+
+fn place(reg: Reg) -> (usize, u64) {
+    (reg.index as usize / 64, 1 << (reg.index % 64))
+}
+
+/// The live registers at the start of each block.
+pub(crate) struct Liveness {
+    live_in: Vec<RegSet>,
+    covering: Vec<Option<usize>>,
+}
+
+impl Liveness {
+    /// Solves the equations for a function.
+    pub(crate) fn of(function: &Function) -> Self {
+        let mut liveness = Self {
+            live_in: vec![RegSet::default(); function.blocks.len()],
+            covering: function.covering_handlers(),
+        };
+        loop {
+            let mut changed = false;
+            for (position, &block) in function.layout.iter().enumerate().rev() {
+                let mut live = liveness.live_out(function, position);
+                let raised = liveness.at_handler(function, block);
+                for instr in function.blocks[block as usize].instrs.iter().rev() {
+                    step(&instr.action, &mut live);
+                    live.union(&raised);
+                }
+                changed |= liveness.live_in[block as usize] != live;
+                liveness.live_in[block as usize] = live;
+            }
+            if !changed {
+                return liveness;
+            }
+        }
+    }
+
+    /// The live registers at the end of the block at a position of the layout.
+    pub(crate) fn live_out(&self, function: &Function, position: usize) -> RegSet {
+        let mut live = RegSet::default();
+        for successor in function.successors(position) {
+            if let Some(set) = self.live_in.get(successor as usize) {
+                live.union(set);
+            }
+        }
+        live
+    }
+
+    /// What the handler that covers a block wants, besides the exception.
+    pub(crate) fn at_handler(&self, function: &Function, block: u32) -> RegSet {
+        let Some(index) = self.covering[block as usize] else { return RegSet::default() };
+        let handler = function.handlers[index];
+        let mut live = self.live_in.get(handler.target as usize).copied().unwrap_or_default();
+        live.remove(Reg::reference(handler.register));
+        live
+    }
+}
+
+/// Takes the live registers from after an action to before it.
+pub(crate) fn step(action: &Action, live: &mut RegSet) {
+    match action {
+        Action::Op(op) => {
+            let mut reads = Vec::new();
+            visit_registers(op, |reg, access| match access {
+                Access::Read => reads.push(reg),
+                Access::Write => live.remove(reg),
+                Access::None => {}
+            });
+            reads.into_iter().for_each(|reg| live.insert(reg));
+        }
+        Action::Call(call) => {
+            step_results(call, live);
+            step_callee(call.callee, live);
+            call.args.iter().filter_map(|value| value.reg()).for_each(|reg| live.insert(reg));
+        }
+        Action::TailCall(callee, args) => {
+            step_callee(*callee, live);
+            args.iter().filter_map(|value| value.reg()).for_each(|reg| live.insert(reg));
+        }
+        Action::Ret(values) => {
+            values.iter().filter_map(|value| value.reg()).for_each(|reg| live.insert(reg));
+        }
+        Action::BeginBranch(_) | Action::EndBranch | Action::Line(_) => {}
+    }
+}
+
+/// A call writes its results; with windows that the text chose, it leaves nothing of what stood
+/// above them.
+fn step_results(call: &Call, live: &mut RegSet) {
+    call.results.iter().for_each(|&reg| live.remove(reg));
+    if let Some((ints, refs)) = call.windows {
+        live.remove_from(Class::Int, ints);
+        live.remove_from(Class::Ref, refs);
+    }
+}
+
+fn step_callee(callee: Callee, live: &mut RegSet) {
+    if let Callee::Closure { register, .. } = callee {
+        live.insert(Reg::reference(register));
+    }
+}

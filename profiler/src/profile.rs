@@ -1,0 +1,126 @@
+//! The profile of one run: which kinds it keeps, and the unit of profile data in use.
+
+use std::io;
+use std::path::Path;
+
+use crate::{Kind, KindSet, Node, ProfileData, SourceId, SourceMap};
+
+/// How many ticks a second the timer is asked for unless the user says otherwise. It is what
+/// MLton uses, and what `mlprof` takes for granted when it turns ticks into seconds.
+pub const DEFAULT_HZ: u32 = 100;
+
+/// The profile of one VM: the kinds that are kept and the counters.
+#[derive(Debug)]
+pub struct Profile {
+    kinds: KindSet,
+    hz: u32,
+    data: ProfileData,
+}
+
+impl Profile {
+    /// An empty profile of a program with `n_sources` split sources, at [`DEFAULT_HZ`].
+    pub fn new(kinds: KindSet, n_sources: usize) -> Profile {
+        Profile {
+            kinds,
+            hz: DEFAULT_HZ,
+            data: ProfileData::new(n_sources),
+        }
+    }
+
+    /// The same profile with another tick rate, in ticks per second of CPU time.
+    pub fn with_hz(self, hz: u32) -> Profile {
+        Profile { hz, ..self }
+    }
+
+    /// The kinds that are kept.
+    pub fn kinds(&self) -> KindSet {
+        self.kinds
+    }
+
+    /// The tick rate that is asked for, per second of CPU time. The measured one is
+    /// [`Ticker::rate`](crate::Ticker::rate).
+    pub fn hz(&self) -> u32 {
+        self.hz
+    }
+
+    /// The unit of profile data in use.
+    pub fn data(&self) -> &ProfileData {
+        &self.data
+    }
+
+    /// Uses another unit from now on and returns the one that was in use. Whoever has published a
+    /// node of the old unit must publish one of the new unit before dropping the old one.
+    pub fn set_data(&mut self, data: ProfileData) -> ProfileData {
+        std::mem::replace(&mut self.data, data)
+    }
+
+    /// The node of `source` in the unit in use. An id out of range gives `<unknown>`'s.
+    #[inline]
+    pub fn node(&self, source: SourceId) -> &Node {
+        self.data.node(source)
+    }
+
+    /// The node of `<gc>` in the unit in use.
+    #[inline]
+    pub fn gc_node(&self) -> &Node {
+        self.data.node(SourceId::GC)
+    }
+
+    /// Writes one kind of the unit in use to an `mlmon.out` at `path`, which is replaced as a
+    /// whole or not at all (see [`Mlmon::write_file`](crate::mlmon::Mlmon::write_file)).
+    ///
+    /// # Errors
+    /// Those of the file system, and `InvalidInput` if the profile does not keep `kind` or was
+    /// made for another number of sources than `map` has.
+    pub fn write(&self, kind: Kind, map: &SourceMap, path: &Path) -> io::Result<()> {
+        if !self.kinds.contains(kind) {
+            let text = format!("the run does not profile {kind}: use --profile {kind}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        self.data.write(kind, map, path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mlmon::Mlmon;
+
+    #[test]
+    fn a_profile_writes_what_was_charged() {
+        let profile = Profile::new(Kind::Alloc.into(), 3);
+        profile.node(SourceId::MAIN).charge_bytes(24);
+        profile.gc_node().charge_bytes(8);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mlmon.out");
+        profile
+            .write(Kind::Alloc, &SourceMap::new(), &path)
+            .unwrap();
+        let mlmon = Mlmon::read_file(&path).unwrap();
+        assert_eq!((mlmon.totals.total, mlmon.totals.total_gc), (24, 8));
+        assert_eq!(mlmon.sources[2].current, 24);
+    }
+
+    #[test]
+    fn a_kind_that_is_not_kept_is_refused() {
+        let profile = Profile::new(Kind::Alloc.into(), 3);
+        let path = Path::new("never-written.out");
+        let error = profile
+            .write(Kind::Time, &SourceMap::new(), path)
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the run does not profile time: use --profile time"
+        );
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn switching_units_keeps_both() {
+        let mut profile = Profile::new(Kind::Count.into(), 3);
+        profile.node(SourceId::MAIN).count_call();
+        let first = profile.set_data(ProfileData::new(3));
+        assert_eq!(first.counts(Kind::Count).totals.total, 1);
+        assert_eq!(profile.data().counts(Kind::Count).totals.total, 0);
+    }
+}

@@ -1,0 +1,340 @@
+//! The one table of the instruction set. Everything that can be derived from it is: see the
+//! sibling modules, each of which is one derivation.
+//!
+//! A row reads
+//!
+//! ```text
+//! /// Register-transfer sentence, in the manual's words.
+//! CODE mnemonic = Name { operand: Role, ... } [-> !];
+//! ```
+//!
+//! - `CODE` is the byte that stands in files. It never changes; new rows take free codes.
+//! - The mnemonic is a Rust identifier, so that one token serves text, docs and code.
+//! - The operand's type is its *role*: it says what the operand is and whether the op reads or
+//!   writes it, and it owns its encoding, its text and its check (`operand.rs`).
+//! - `-> !` marks ops after which control never reaches the next op.
+//!
+//! In the sentences `i[x]` is a register of 64 raw bits, `r[x]` a register holding a reference,
+//! `f[x]` an `i` register read as an IEEE 754 double. An op *faults* by raising an exception that
+//! the program can handle.
+
+/// Calls the macro `$callback` with every row of the instruction set.
+macro_rules! for_each_op {
+    ($callback:ident) => {
+        $callback! {
+        // Moves and constants.
+        /// `i[dst] = i[src]`.
+        0x01 mov = Mov { dst: IOut, src: IIn };
+        /// `r[dst] = r[src]`.
+        0x02 rmov = RMov { dst: ROut, src: RIn };
+        /// `i[dst] = value`.
+        0x03 int = Int { dst: IOut, value: Int64 };
+        /// `f[dst] = value`.
+        0x04 float = Float { dst: IOut, value: Float64 };
+        /// `r[dst] = null`.
+        0x05 null = Null { dst: ROut };
+        /// `r[dst] = immediate value`, a small constant that needs no heap.
+        0x06 imm = Imm { dst: ROut, value: Int32 };
+        /// `r[dst] = the string constant`. The string is shared and immutable.
+        0x07 text = Text { dst: ROut, constant: ConstId };
+        /// `r[dst] = a new array that holds the constant's elements`.
+        0x08 data = Data { dst: ROut, constant: ConstId };
+        /// `r[dst] = immediate i[src]`; faults with overflow when 63 bits cannot hold it.
+        0x09 to_imm = ToImm { dst: ROut, src: IIn };
+        /// `i[dst] = the immediate in r[src]`; faults with wrong kind on null and heap objects.
+        0x0a of_imm = OfImm { dst: IOut, src: RIn };
+
+        // Wrapping 64-bit arithmetic.
+        /// `i[dst] = i[lhs] + i[rhs]`, wrapping.
+        0x10 add = Add { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] - i[rhs]`, wrapping.
+        0x11 sub = Sub { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] * i[rhs]`, wrapping.
+        0x12 mul = Mul { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = -i[src]`, wrapping.
+        0x13 neg = Neg { dst: IOut, src: IIn };
+        /// `i[dst] = i[lhs] + rhs`, wrapping.
+        0x14 add_imm = AddImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[lhs] * rhs`, wrapping.
+        0x15 mul_imm = MulImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = rhs - i[lhs]`, wrapping.
+        0x16 rsub_imm = RSubImm { dst: IOut, lhs: IIn, rhs: Int32 };
+
+        // Overflow-checked arithmetic.
+        /// `i[dst] = i[lhs] + i[rhs]`; faults with overflow.
+        0x18 add_ovf = AddOvf { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] - i[rhs]`; faults with overflow.
+        0x19 sub_ovf = SubOvf { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] * i[rhs]`; faults with overflow.
+        0x1a mul_ovf = MulOvf { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = -i[src]`; faults with overflow.
+        0x1b neg_ovf = NegOvf { dst: IOut, src: IIn };
+        /// `i[dst] = i[lhs] + rhs`; faults with overflow.
+        0x1c add_ovf_imm = AddOvfImm { dst: IOut, lhs: IIn, rhs: Int32 };
+
+        // Division. Each faults with division by zero, and with overflow on `MIN / -1`.
+        /// `i[dst] = i[lhs] / i[rhs]`, rounded to zero.
+        0x20 quot = Quot { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] - i[rhs] * quot`, with the sign of `lhs`; `MIN rem -1` is 0.
+        0x21 rem = Rem { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] / i[rhs]`, rounded to minus infinity.
+        0x22 div = Div { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] - i[rhs] * div`, with the sign of `rhs`; `MIN mod -1` is 0.
+        0x23 modulo = Modulo { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] / i[rhs]`, both unsigned.
+        0x24 udiv = UDiv { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] mod i[rhs]`, both unsigned.
+        0x25 urem = URem { dst: IOut, lhs: IIn, rhs: IIn };
+
+        // Bits and words. Shift counts are taken modulo 64.
+        /// `i[dst] = i[lhs] & i[rhs]`.
+        0x28 and = And { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] | i[rhs]`.
+        0x29 or = Or { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] ^ i[rhs]`.
+        0x2a xor = Xor { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = !i[src]`.
+        0x2b not = Not { dst: IOut, src: IIn };
+        /// `i[dst] = i[lhs] << i[rhs]`.
+        0x2c shl = Shl { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] >> i[rhs]`, filling with zeros.
+        0x2d shr = Shr { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] >> i[rhs]`, filling with the sign.
+        0x2e sar = Sar { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] & rhs`, the immediate sign-extended.
+        0x2f and_imm = AndImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[lhs] | rhs`, the immediate sign-extended.
+        0x30 or_imm = OrImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[lhs] ^ rhs`, the immediate sign-extended.
+        0x31 xor_imm = XorImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[lhs] << rhs`.
+        0x32 shl_imm = ShlImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[lhs] >> rhs`, filling with zeros.
+        0x33 shr_imm = ShrImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[lhs] >> rhs`, filling with the sign.
+        0x34 sar_imm = SarImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[src] with only the low 'bits' bits, sign-extended`; `bits` is 1 to 64.
+        0x35 sext = SExt { dst: IOut, src: IIn, bits: Int32 };
+        /// `i[dst] = i[src] with only the low 'bits' bits, zero-extended`; `bits` is 1 to 64.
+        0x36 zext = ZExt { dst: IOut, src: IIn, bits: Int32 };
+        /// `i[dst] = the number of ones in i[src]`.
+        0x37 popcount = Popcount { dst: IOut, src: IIn };
+        /// `i[dst] = the number of leading zeros of i[src]`.
+        0x38 clz = Clz { dst: IOut, src: IIn };
+        /// `i[dst] = the number of trailing zeros of i[src]`.
+        0x39 ctz = Ctz { dst: IOut, src: IIn };
+
+        // Comparisons into a register: 1 when true, 0 when false.
+        /// `i[dst] = i[lhs] == i[rhs]`.
+        0x40 eq = Eq { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] != i[rhs]`.
+        0x41 ne = Ne { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] < i[rhs]`, signed.
+        0x42 lt = Lt { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] <= i[rhs]`, signed.
+        0x43 le = Le { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] < i[rhs]`, unsigned.
+        0x44 ult = Ult { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] <= i[rhs]`, unsigned.
+        0x45 ule = Ule { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = f[lhs] == f[rhs]`; false when either is not a number.
+        0x46 feq = FEq { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = f[lhs] < f[rhs]`; false when either is not a number.
+        0x47 flt = FLt { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = f[lhs] <= f[rhs]`; false when either is not a number.
+        0x48 fle = FLe { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = r[lhs] is r[rhs]`: the same object, the same immediate, or both null.
+        0x49 same = Same { dst: IOut, lhs: RIn, rhs: RIn };
+        /// `i[dst] = r[src] is null`.
+        0x4a is_null = IsNull { dst: IOut, src: RIn };
+        /// `i[dst] = r[src] is an immediate`.
+        0x4b is_imm = IsImm { dst: IOut, src: RIn };
+
+        // Doubles.
+        /// `f[dst] = f[lhs] + f[rhs]`.
+        0x50 fadd = FAdd { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `f[dst] = f[lhs] - f[rhs]`.
+        0x51 fsub = FSub { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `f[dst] = f[lhs] * f[rhs]`.
+        0x52 fmul = FMul { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `f[dst] = f[lhs] / f[rhs]`.
+        0x53 fdiv = FDiv { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `f[dst] = -f[src]`.
+        0x54 fneg = FNeg { dst: IOut, src: IIn };
+        /// `f[dst] = |f[src]|`.
+        0x55 fabs = FAbs { dst: IOut, src: IIn };
+        /// `f[dst] = the square root of f[src]`.
+        0x56 fsqrt = FSqrt { dst: IOut, src: IIn };
+        /// `f[dst] = f[src] rounded to minus infinity`.
+        0x57 ffloor = FFloor { dst: IOut, src: IIn };
+        /// `f[dst] = f[src] rounded to plus infinity`.
+        0x58 fceil = FCeil { dst: IOut, src: IIn };
+        /// `f[dst] = f[src] rounded to zero`.
+        0x59 ftrunc = FTrunc { dst: IOut, src: IIn };
+        /// `f[dst] = f[src] rounded to the nearest, ties to even`.
+        0x5a fround = FRound { dst: IOut, src: IIn };
+        /// `f[dst] = the signed integer i[src]`, rounded to the nearest double.
+        0x5b itof = IToF { dst: IOut, src: IIn };
+        /// `i[dst] = f[src] rounded to zero`; faults with overflow when no 64-bit integer is that value.
+        0x5c ftoi = FToI { dst: IOut, src: IIn };
+        /// `f[dst] = f[src] rounded to a single and back`.
+        0x5d fsingle = FSingle { dst: IOut, src: IIn };
+
+        // Jumps. A target is the offset of an op of the same function.
+        /// `goto target`.
+        0x60 jmp = Jmp { target: Target } -> !;
+        /// `if i[lhs] == i[rhs] goto target`.
+        0x61 jeq = Jeq { lhs: IIn, rhs: IIn, target: Target };
+        /// `if i[lhs] != i[rhs] goto target`.
+        0x62 jne = Jne { lhs: IIn, rhs: IIn, target: Target };
+        /// `if i[lhs] < i[rhs] goto target`, signed.
+        0x63 jlt = Jlt { lhs: IIn, rhs: IIn, target: Target };
+        /// `if i[lhs] <= i[rhs] goto target`, signed.
+        0x64 jle = Jle { lhs: IIn, rhs: IIn, target: Target };
+        /// `if i[lhs] > i[rhs] goto target`, signed.
+        0x65 jgt = Jgt { lhs: IIn, rhs: IIn, target: Target };
+        /// `if i[lhs] >= i[rhs] goto target`, signed.
+        0x66 jge = Jge { lhs: IIn, rhs: IIn, target: Target };
+        /// `if i[lhs] < i[rhs] goto target`, unsigned.
+        0x67 jult = Jult { lhs: IIn, rhs: IIn, target: Target };
+        /// `if i[lhs] <= i[rhs] goto target`, unsigned.
+        0x68 jule = Jule { lhs: IIn, rhs: IIn, target: Target };
+        /// `if i[lhs] == rhs goto target`.
+        0x69 jeq_imm = JeqImm { lhs: IIn, rhs: Int32, target: Target };
+        /// `if i[lhs] != rhs goto target`.
+        0x6a jne_imm = JneImm { lhs: IIn, rhs: Int32, target: Target };
+        /// `if i[lhs] < rhs goto target`, signed.
+        0x6b jlt_imm = JltImm { lhs: IIn, rhs: Int32, target: Target };
+        /// `if i[lhs] <= rhs goto target`, signed.
+        0x6c jle_imm = JleImm { lhs: IIn, rhs: Int32, target: Target };
+        /// `if i[lhs] > rhs goto target`, signed.
+        0x6d jgt_imm = JgtImm { lhs: IIn, rhs: Int32, target: Target };
+        /// `if i[lhs] >= rhs goto target`, signed.
+        0x6e jge_imm = JgeImm { lhs: IIn, rhs: Int32, target: Target };
+        /// `if f[lhs] == f[rhs] goto target`.
+        0x6f jfeq = JFEq { lhs: IIn, rhs: IIn, target: Target };
+        /// `if not f[lhs] == f[rhs] goto target`.
+        0x70 jfne = JFNe { lhs: IIn, rhs: IIn, target: Target };
+        /// `if f[lhs] < f[rhs] goto target`.
+        0x71 jflt = JFLt { lhs: IIn, rhs: IIn, target: Target };
+        /// `if f[lhs] <= f[rhs] goto target`.
+        0x72 jfle = JFLe { lhs: IIn, rhs: IIn, target: Target };
+        /// `if not f[lhs] < f[rhs] goto target`.
+        0x73 jfnlt = JFNLt { lhs: IIn, rhs: IIn, target: Target };
+        /// `if not f[lhs] <= f[rhs] goto target`.
+        0x74 jfnle = JFNLe { lhs: IIn, rhs: IIn, target: Target };
+        /// `if r[src] is null goto target`.
+        0x75 jnull = JNull { src: RIn, target: Target };
+        /// `if r[src] is not null goto target`.
+        0x76 jnonnull = JNonNull { src: RIn, target: Target };
+        /// `if r[src] is an immediate goto target`.
+        0x77 jimm = JImm { src: RIn, target: Target };
+        /// `if r[lhs] is r[rhs] goto target`.
+        0x78 jsame = JSame { lhs: RIn, rhs: RIn, target: Target };
+        /// `goto targets[i[index]]`, or to the next op when the index is outside the table.
+        0x79 switch = Switch { index: IIn, targets: Targets };
+
+        // Records: up to 255 reference fields and 255 raw fields, and a tag.
+        /// `r[dst] = a new record with this tag and these fields`.
+        0x80 new = New { dst: ROut, tag: Tag, refs: RRegs, ints: IRegs };
+        /// `r[dst] = r[record].refs[field]`; faults with wrong kind.
+        0x81 ld_r = LdR { dst: ROut, record: RIn, field: Field };
+        /// `i[dst] = r[record].ints[field]`; faults with wrong kind.
+        0x82 ld_i = LdI { dst: IOut, record: RIn, field: Field };
+        /// `r[record].refs[field] = r[src]`; faults with wrong kind.
+        0x83 st_r = StR { record: RIn, field: Field, src: RIn };
+        /// `r[record].ints[field] = i[src]`; faults with wrong kind.
+        0x84 st_i = StI { record: RIn, field: Field, src: IIn };
+        /// `i[dst] = the tag of r[record]`; faults with wrong kind.
+        0x85 tag = GetTag { dst: IOut, record: RIn };
+
+        // Arrays. Indices count elements from 0; outside the array they fault with index out of bounds.
+        /// `r[dst] = a new array of i[length] references, each r[fill]`.
+        0x88 new_r = NewR { dst: ROut, length: IIn, fill: RIn };
+        /// `r[dst] = a new array of i[length] integers, each i[fill]`.
+        0x89 new_i = NewI { dst: ROut, length: IIn, fill: IIn };
+        /// `r[dst] = a new array of i[length] doubles, each f[fill]`.
+        0x8a new_f = NewF { dst: ROut, length: IIn, fill: IIn };
+        /// `r[dst] = a new array of i[length] bytes, each the low byte of i[fill]`.
+        0x8b new_b = NewB { dst: ROut, length: IIn, fill: IIn };
+        /// `r[dst] = r[array][i[index]]`, a reference.
+        0x8c get_r = GetR { dst: ROut, array: RIn, index: IIn };
+        /// `i[dst] = r[array][i[index]]`, an integer.
+        0x8d get_i = GetI { dst: IOut, array: RIn, index: IIn };
+        /// `f[dst] = r[array][i[index]]`, a double.
+        0x8e get_f = GetF { dst: IOut, array: RIn, index: IIn };
+        /// `i[dst] = r[array][i[index]]`, a byte of a byte array or a string.
+        0x8f get_b = GetB { dst: IOut, array: RIn, index: IIn };
+        /// `r[array][i[index]] = r[src]`.
+        0x90 set_r = SetR { array: RIn, index: IIn, src: RIn };
+        /// `r[array][i[index]] = i[src]`.
+        0x91 set_i = SetI { array: RIn, index: IIn, src: IIn };
+        /// `r[array][i[index]] = f[src]`.
+        0x92 set_f = SetF { array: RIn, index: IIn, src: IIn };
+        /// `r[array][i[index]] = the low byte of i[src]`; strings fault with wrong kind.
+        0x93 set_b = SetB { array: RIn, index: IIn, src: IIn };
+        /// `i[dst] = the number of elements of r[array]`, of any array or string.
+        0x94 len = Len { dst: IOut, array: RIn };
+        /// `copy i[count] elements of r[src] from i[src_index] on to r[dst] at i[dst_index]`; both are
+        /// arrays of one kind, and a string may be copied to bytes; overlaps are copied as if at once.
+        0x95 copy = Copy { dst: RIn, dst_index: IIn, src: RIn, src_index: IIn, count: IIn };
+
+        // Strings: immutable bytes.
+        /// `r[dst] = r[lhs] followed by r[rhs]`.
+        0x98 cat = Cat { dst: ROut, lhs: RIn, rhs: RIn };
+        /// `i[dst] = -1, 0 or 1 as r[lhs] is less than, equal to or greater than r[rhs]`, by bytes.
+        0x99 cmp = Cmp { dst: IOut, lhs: RIn, rhs: RIn };
+        /// `r[dst] = the i[count] bytes of r[src] from i[index] on`.
+        0x9a sub_str = SubStr { dst: ROut, src: RIn, index: IIn, count: IIn };
+        /// `r[dst] = i[src] in decimal`.
+        0x9b str_of_int = StrOfInt { dst: ROut, src: IIn };
+        /// `r[dst] = f[src] in the shortest decimal that reads back as the same double`.
+        0x9c str_of_float = StrOfFloat { dst: ROut, src: IIn };
+        /// `i[dst] = the decimal integer in r[src], i[ok] = 1`; when it is none, both are 0.
+        0x9d int_of_str = IntOfStr { dst: IOut, ok: IOut, src: RIn };
+        /// `f[dst] = the decimal number in r[src], i[ok] = 1`; when it is none, both are 0.
+        0x9e float_of_str = FloatOfStr { dst: IOut, ok: IOut, src: RIn };
+        /// `r[dst] = a string of the bytes in the byte array r[src]`.
+        0x9f str_of_bytes = StrOfBytes { dst: ROut, src: RIn };
+
+        // Closures: a function with the values it captured.
+        /// `r[dst] = a closure of the function over these registers`; the function must be declared
+        /// as a closure with as many captures.
+        0xa0 closure = Closure { dst: ROut, function: FuncId, refs: RRegs, ints: IRegs };
+        /// `r[dst] = r[closure].captured refs[field]`; faults with wrong kind.
+        0xa1 cap_r = CapR { dst: ROut, closure: RIn, field: Field };
+        /// `i[dst] = r[closure].captured ints[field]`; faults with wrong kind.
+        0xa2 cap_i = CapI { dst: IOut, closure: RIn, field: Field };
+
+        // Calls. Arguments stand at the caller's windows, which become the callee's first registers;
+        // results come back in the same place.
+        /// `call function with the windows at i[ints] and r[refs]`.
+        0xa8 call = Call { function: FuncId, ints: IWindow, refs: RWindow };
+        /// `call the closure r[closure]`; it arrives in the callee's first r register after its
+        /// reference parameters. Faults with wrong kind when it is no closure of this signature.
+        0xa9 call_closure = CallClosure { closure: RIn, sig: Sig, ints: IWindow, refs: RWindow };
+        /// `call the host function with the windows at i[ints] and r[refs]`.
+        0xaa call_host = CallHost { host: HostId, ints: IWindow, refs: RWindow };
+        /// `become a call of function`; its arguments are i[0].. and r[0].. of this frame.
+        0xab tail_call = TailCall { function: FuncId } -> !;
+        /// `become a call of the closure r[closure]`; its arguments are i[0].. and r[0]...
+        0xac tail_call_closure = TailCallClosure { closure: RIn, sig: Sig } -> !;
+        /// `return`; the results are i[0].. and r[0].. of this frame.
+        0xad ret = Ret {} -> !;
+
+        // Exceptions.
+        /// `raise r[exception]`.
+        0xb0 raise = Raise { exception: RIn } -> !;
+        /// `fault with failed match`.
+        0xb1 match_fail = MatchFail {} -> !;
+
+        // Profiling. They cost nothing when no profile is taken.
+        /// `open source`: it is charged until the matching leave.
+        0xb8 enter = Enter { source: SourceRef };
+        /// `close source`, which must be the one opened last.
+        0xb9 leave = Leave { source: SourceRef };
+            }
+    };
+}
+
+pub(crate) use for_each_op;

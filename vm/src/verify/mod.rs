@@ -1,0 +1,131 @@
+//! The verifier. What it proves, the loader and the interpreter rest on:
+//!
+//! 1. Every op decodes, every index names something that exists and has the right shape, and every
+//!    target is the offset of an op (`operands.rs`).
+//! 2. Control never runs off the end of a function.
+//! 3. No register is read before it is written on every path, a handler's paths included; so a
+//!    run's result cannot depend on what an earlier call left behind (`flow.rs`).
+//! 4. Enter and Leave nest on every path, paths join with equal stacks, and nothing is open where
+//!    a function is left (`flow.rs`). This is MLton's `checkProf`.
+//!
+//! Memory safety needs only the first two: a raw word can never become a reference, because the
+//! register classes do not mix. There is no pruning and no range tracking; one pass over each
+//! function's blocks, repeated while a block's entry state still changes.
+
+mod control_stack;
+mod flow;
+mod operands;
+
+use std::fmt;
+use std::ops::Deref;
+
+pub use control_stack::{ControlStackId, ControlStacks};
+
+use crate::isa::Op;
+use crate::module::Module;
+
+/// The most errors that are reported of one module.
+const MAX_ERRORS: usize = 20;
+
+/// Why a module cannot run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifyError {
+    /// Index of the function at fault.
+    pub function: u32,
+    /// Offset of the op at fault, in bytes from the function's first op.
+    pub offset: u32,
+    /// What is wrong, as a sentence without a stop.
+    pub message: String,
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "function {} at {:#x}: {}",
+            self.function, self.offset, self.message
+        )
+    }
+}
+
+impl std::error::Error for VerifyError {}
+
+/// A function's ops and what the verifier learned of them.
+#[derive(Clone, Debug)]
+pub struct FunctionFacts {
+    /// The decoded ops, in order.
+    pub ops: Vec<Op>,
+    /// The offset of each op, in bytes, and of the function's end.
+    pub offsets: Vec<u32>,
+    /// The local control stack before each op; `None` where control never comes.
+    pub stacks: Vec<Option<ControlStackId>>,
+    /// For each handler range, the local control stack at which its handler starts.
+    pub handler_stacks: Vec<Option<ControlStackId>>,
+    /// All local control stacks of the function.
+    pub control_stacks: ControlStacks,
+    /// One more than the highest `r` register that any op of the function touches.
+    pub ref_registers: u16,
+}
+
+impl FunctionFacts {
+    /// The index of the op at `offset`.
+    pub fn op_at(&self, offset: u32) -> Option<usize> {
+        self.offsets[..self.ops.len()].binary_search(&offset).ok()
+    }
+}
+
+/// A module that has passed the verifier, with what it learned. There is no other way to make one.
+#[derive(Clone, Debug)]
+pub struct VerifiedModule {
+    module: Module,
+    facts: Vec<FunctionFacts>,
+}
+
+impl VerifiedModule {
+    /// What the verifier learned of each function, by index.
+    pub fn facts(&self) -> &[FunctionFacts] {
+        &self.facts
+    }
+
+    /// The module itself.
+    pub fn into_module(self) -> Module {
+        self.module
+    }
+}
+
+impl Deref for VerifiedModule {
+    type Target = Module;
+
+    fn deref(&self) -> &Module {
+        &self.module
+    }
+}
+
+/// Verifies a module, or says what is wrong with it: at most 20 errors, in the order of the code.
+pub fn verify(module: Module) -> Result<VerifiedModule, Vec<VerifyError>> {
+    let mut errors = Vec::new();
+    if let Err(error) = operands::check_module(&module) {
+        return Err(vec![error]);
+    }
+    let mut facts = Vec::with_capacity(module.functions.len());
+    for index in 0..module.functions.len() as u32 {
+        match verify_function(&module, index) {
+            Ok(learned) => facts.push(learned),
+            Err(found) => errors.extend(found),
+        }
+        if errors.len() >= MAX_ERRORS {
+            errors.truncate(MAX_ERRORS);
+            break;
+        }
+    }
+    if errors.is_empty() {
+        Ok(VerifiedModule { module, facts })
+    } else {
+        Err(errors)
+    }
+}
+
+fn verify_function(module: &Module, index: u32) -> Result<FunctionFacts, Vec<VerifyError>> {
+    let decoded = operands::check_function(module, index)?;
+    flow::check_function(module, index, decoded).map_err(|error| vec![error])
+}
