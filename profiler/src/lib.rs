@@ -7,7 +7,7 @@
 //! - [`Profile`] holds the counters. The VM charges a [`Node`]; it publishes the node that is
 //!   current in a [`CurrentCell`], where the [`Ticker`]'s signal handler finds it.
 //! - [`mlmon`] reads and writes the profile file, `mlmon.out`.
-
+//! - [`report`] is `mlprof`: tables and call graphs.
 //!
 //! ```
 //! use profiler::{Kind, Profile, SourceId};
@@ -25,6 +25,7 @@ mod lines;
 pub mod mlmon;
 mod node;
 mod profile;
+pub mod report;
 mod show_sources;
 mod source;
 mod ticker;

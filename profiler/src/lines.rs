@@ -96,12 +96,10 @@ impl<'a> Lines<'a> {
         magic.ok_or_else(|| self.expected(what, line))
     }
 
-    /// How many items of at least `bytes_each` bytes the rest of the text may hold, at most `n`:
-    /// what a reader may reserve, so that a hostile count never causes a big allocation.
-    pub(crate) fn room_for(&self, n: u64, bytes_each: usize) -> usize {
-        usize::try_from(n)
-            .unwrap_or(usize::MAX)
-            .min(self.rest.len() / bytes_each)
+    /// How many of `n` items a reader may reserve at once. A hostile count is cut here; if the
+    /// items are there after all, the vector grows as they are read.
+    pub(crate) fn reserve(n: u64) -> usize {
+        n.min(1 << 12) as usize
     }
 
     pub(crate) fn expected(&self, what: &str, line: &str) -> LineError {

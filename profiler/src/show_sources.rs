@@ -51,17 +51,17 @@ pub fn parse_show_sources(text: &str) -> Result<SourceMap, LineError> {
     let mut lines = Lines::new(text);
     let magic = lines.magic()?;
     let n_names = lines.number("the number of names")?;
-    let mut names = Vec::with_capacity(lines.room_for(n_names, 64));
+    let mut names = Vec::with_capacity(Lines::reserve(n_names));
     for _ in 0..n_names {
         names.push(lines.next("a name")?.to_owned());
     }
     let n_sources = lines.number("the number of sources")?;
-    let mut sources = Vec::with_capacity(lines.room_for(n_sources, 4));
+    let mut sources = Vec::with_capacity(Lines::reserve(n_sources));
     for _ in 0..n_sources {
         sources.push(parse_source(&mut lines, names.len())?);
     }
     let n_sequences = lines.number("the number of source sequences")?;
-    let mut sequences = Vec::with_capacity(lines.room_for(n_sequences, 24));
+    let mut sequences = Vec::with_capacity(Lines::reserve(n_sequences));
     for _ in 0..n_sequences {
         sequences.push(parse_sequence(&mut lines, sources.len())?);
     }

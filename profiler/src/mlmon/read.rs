@@ -10,8 +10,8 @@ use super::{CountRow, HEADER, Mlmon, Totals};
 use crate::Style;
 use crate::lines::{LineError, Lines};
 
-/// The biggest file that is read, in bytes: room for over ten million sources.
-pub const MAX_FILE_BYTES: u64 = 1 << 30;
+/// The biggest file that is read, in bytes: room for several million sources.
+pub const MAX_FILE_BYTES: u64 = 1 << 28;
 
 impl Mlmon {
     /// Reads the text of a file. Memory use is bounded by the length of the text, whatever the
@@ -90,8 +90,7 @@ where
 
 fn rows(lines: &mut Lines<'_>, style: Style, what: &str) -> Result<Vec<CountRow>, LineError> {
     let n_rows = lines.number(what)?;
-    // A row takes at least two bytes of text and 24 of memory.
-    let mut rows = Vec::with_capacity(lines.room_for(n_rows, 2));
+    let mut rows = Vec::with_capacity(Lines::reserve(n_rows));
     for _ in 0..n_rows {
         rows.push(match style {
             Style::Current => CountRow {

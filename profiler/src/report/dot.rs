@@ -37,7 +37,11 @@ pub(super) fn write(
         let options = format!("shape = \"box\", label = \"{label}\", color = \"{color}\"");
         writeln!(out, "n{from} [{options}]")?;
         for edge in graph.edges(node) {
-            let style = if edge.dashed { "style = \"dashed\"" } else { "" };
+            let style = if edge.dashed {
+                "style = \"dashed\""
+            } else {
+                ""
+            };
             writeln!(out, "n{from} -> n{} [{style}]", number(edge.to))?;
         }
     }

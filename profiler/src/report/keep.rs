@@ -62,32 +62,33 @@ impl Keep {
         let all = 0..graph.len();
         match self {
             Keep::All => vec![true; graph.len()],
-            Keep::And(keeps) => keeps.iter().fold(vec![true; graph.len()], |mut kept, keep| {
-                let other = keep.nodes(graph, nodes);
-                kept.iter_mut().zip(other).for_each(|(kept, other)| *kept &= other);
-                kept
-            }),
-            Keep::Or(keeps) => keeps.iter().fold(vec![false; graph.len()], |mut kept, keep| {
-                let other = keep.nodes(graph, nodes);
-                kept.iter_mut().zip(other).for_each(|(kept, other)| *kept |= other);
-                kept
-            }),
-            Keep::Not(keep) => keep.nodes(graph, nodes).into_iter().map(|kept| !kept).collect(),
+            Keep::And(keeps) => keeps
+                .iter()
+                .fold(vec![true; graph.len()], |mut kept, keep| {
+                    let other = keep.nodes(graph, nodes);
+                    kept.iter_mut()
+                        .zip(other)
+                        .for_each(|(kept, other)| *kept &= other);
+                    kept
+                }),
+            Keep::Or(keeps) => keeps
+                .iter()
+                .fold(vec![false; graph.len()], |mut kept, keep| {
+                    let other = keep.nodes(graph, nodes);
+                    kept.iter_mut()
+                        .zip(other)
+                        .for_each(|(kept, other)| *kept |= other);
+                    kept
+                }),
+            Keep::Not(keep) => keep
+                .nodes(graph, nodes)
+                .into_iter()
+                .map(|kept| !kept)
+                .collect(),
             Keep::From(keep) => graph.reachable(keep.nodes(graph, nodes)),
             Keep::To(keep) => graph.reaching(keep.nodes(graph, nodes)),
-            Keep::Pred(keep) => {
-                let kept = keep.nodes(graph, nodes);
-                let keeps = |node| kept[node] || graph.successors(node).any(|to| kept[to]);
-                all.map(keeps).collect()
-            }
-            Keep::Succ(keep) => {
-                let roots = keep.nodes(graph, nodes);
-                let mut kept = roots.clone();
-                for node in all.filter(|&node| roots[node]) {
-                    graph.successors(node).for_each(|to| kept[to] = true);
-                }
-                kept
-            }
+            Keep::Pred(keep) => graph.with_predecessors(&keep.nodes(graph, nodes)),
+            Keep::Succ(keep) => graph.with_successors(&keep.nodes(graph, nodes)),
             Keep::Name(regexp) => all.map(|node| nodes.matches(node, regexp)).collect(),
             Keep::Thresh(column, x) => all.map(|node| nodes.percent(node, *column) >= *x).collect(),
         }
@@ -98,7 +99,10 @@ impl FromStr for Keep {
     type Err = KeepError;
 
     fn from_str(text: &str) -> Result<Keep, KeepError> {
-        let error = |problem: String| KeepError { text: text.to_owned(), problem };
+        let error = |problem: String| KeepError {
+            text: text.to_owned(),
+            problem,
+        };
         let sexp = sexp::parse(text).map_err(|problem| error(problem.to_owned()))?;
         build(&sexp).map_err(error)
     }
@@ -109,10 +113,14 @@ fn build(sexp: &Sexp) -> Result<Keep, String> {
     let list = match sexp {
         Sexp::Atom(atom) if atom == "all" => return Ok(Keep::All),
         Sexp::Atom(atom) => {
-            return Err(format!("{atom} is not a predicate: names are written \"{atom}\""));
+            return Err(format!(
+                "{atom} is not a predicate: names are written \"{atom}\""
+            ));
         }
         Sexp::Text(text) => {
-            return Regexp::new(text).map(Keep::Name).map_err(|error| error.to_string());
+            return Regexp::new(text)
+                .map(Keep::Name)
+                .map_err(|error| error.to_string());
         }
         Sexp::List(list) => list,
     };
@@ -131,8 +139,16 @@ fn build(sexp: &Sexp) -> Result<Keep, String> {
         thresh(column).ok_or_else(|| format!("({head} x) takes a number from 0.0 to 100.0"))
     };
     match head.as_str() {
-        "and" => rest.iter().map(build).collect::<Result<_, _>>().map(Keep::And),
-        "or" => rest.iter().map(build).collect::<Result<_, _>>().map(Keep::Or),
+        "and" => rest
+            .iter()
+            .map(build)
+            .collect::<Result<_, _>>()
+            .map(Keep::And),
+        "or" => rest
+            .iter()
+            .map(build)
+            .collect::<Result<_, _>>()
+            .map(Keep::Or),
         "not" => unary(Keep::Not),
         "from" => unary(Keep::From),
         "to" => unary(Keep::To),
@@ -194,8 +210,15 @@ mod tests {
         let successors = [vec![1], vec![2], vec![1], vec![3], vec![]];
         SourceMap {
             names: vec![],
-            sources: (0..5).map(|i| Source { name: NameId(0), successors: SourceSeqId(i) }).collect(),
-            sequences: successors.map(|ids| ids.into_iter().map(SourceId).collect()).to_vec(),
+            sources: (0..5)
+                .map(|i| Source {
+                    name: NameId(0),
+                    successors: SourceSeqId(i),
+                })
+                .collect(),
+            sequences: successors
+                .map(|ids| ids.into_iter().map(SourceId).collect())
+                .to_vec(),
             magic: 0,
         }
     }
@@ -220,9 +243,15 @@ mod tests {
         ];
         let map = graph();
         for (text, expected) in cases {
-            let kept = text.parse::<Keep>().unwrap().nodes(&CallGraph::new(&map), &Letters);
-            let kept: String =
-                "abcde".chars().zip(kept).filter_map(|(c, kept)| kept.then_some(c)).collect();
+            let kept = text
+                .parse::<Keep>()
+                .unwrap()
+                .nodes(&CallGraph::new(&map), &Letters);
+            let kept: String = "abcde"
+                .chars()
+                .zip(kept)
+                .filter_map(|(c, kept)| kept.then_some(c))
+                .collect();
             assert_eq!(kept, expected, "{text}");
         }
     }
@@ -234,8 +263,14 @@ mod tests {
             ("rev", "rev is not a predicate: names are written \"rev\""),
             ("()", "a list starts with a word such as and, or, not"),
             ("(not)", "(not ...) takes one predicate"),
-            ("(thresh 101)", "(thresh x) takes a number from 0.0 to 100.0"),
-            ("(thresh NaN)", "(thresh x) takes a number from 0.0 to 100.0"),
+            (
+                "(thresh 101)",
+                "(thresh x) takes a number from 0.0 to 100.0",
+            ),
+            (
+                "(thresh NaN)",
+                "(thresh x) takes a number from 0.0 to 100.0",
+            ),
             ("\"(\"", "invalid regexp \"(\": a ( is not closed at byte 1"),
             (
                 "(nor)",
@@ -245,7 +280,10 @@ mod tests {
         ];
         for (text, problem) in cases {
             let error = text.parse::<Keep>().map(|_| ()).unwrap_err();
-            assert_eq!(error.to_string(), format!("invalid predicate {text}: {problem}"));
+            assert_eq!(
+                error.to_string(),
+                format!("invalid predicate {text}: {problem}")
+            );
         }
     }
 }

@@ -46,7 +46,11 @@ pub(super) fn parse(text: &str) -> Result<Sexp, &'static str> {
             None => return Ok(done),
         }
     }
-    Err(if open.is_empty() { "nothing there" } else { "unmatched (" })
+    Err(if open.is_empty() {
+        "nothing there"
+    } else {
+        "unmatched ("
+    })
 }
 
 fn quoted(chars: &mut impl Iterator<Item = char>) -> Result<String, &'static str> {
@@ -75,11 +79,19 @@ mod tests {
         let cases = [
             ("all", Ok(atom("all"))),
             (" ; comment\n all ignored", Ok(atom("all"))),
-            (r#"(not "<gc>")"#, Ok(Sexp::List(vec![atom("not"), text("<gc>")]))),
+            (
+                r#"(not "<gc>")"#,
+                Ok(Sexp::List(vec![atom("not"), text("<gc>")])),
+            ),
             (r#""a\"\\b""#, Ok(text(r#"a"\b"#))),
             (
                 r#"(a(b)"c"d)"#,
-                Ok(Sexp::List(vec![atom("a"), Sexp::List(vec![atom("b")]), text("c"), atom("d")])),
+                Ok(Sexp::List(vec![
+                    atom("a"),
+                    Sexp::List(vec![atom("b")]),
+                    text("c"),
+                    atom("d"),
+                ])),
             ),
             ("", Err("nothing there")),
             ("(a", Err("unmatched (")),

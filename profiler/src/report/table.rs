@@ -20,10 +20,18 @@ pub(super) fn write(out: &mut dyn Write, heads: &[&str], rows: &[Vec<String>]) -
     line(out, centred)?;
     line(out, widths.iter().map(|&width| "-".repeat(width)))?;
     for row in rows {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-            let gap = spaces(width - cell.len());
-            if column == 0 { format!("{cell}{gap}") } else { format!("{gap}{cell}") }
-        });
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(column, (cell, width))| {
+                let gap = spaces(width - cell.len());
+                if column == 0 {
+                    format!("{cell}{gap}")
+                } else {
+                    format!("{gap}{cell}")
+                }
+            });
         line(out, cells)?;
     }
     Ok(())
