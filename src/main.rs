@@ -1,1 +1,13 @@
-fn main() {}
+//! The `vm` command: argument parsing and printing only.
+
+mod cli;
+mod commands;
+mod program;
+mod signals;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    cli::dispatch(&arguments)
+}

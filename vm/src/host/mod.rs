@@ -1,5 +1,245 @@
 //! Host functions: what programs can ask of the world around the machine.
+//!
+//! A host function gets a [`HostCall`]: the call's windows, in which arguments stand and results
+//! are put, and the machine's input and output. It runs on the machine's thread, with the node of
+//! the function that called it current.
 
+mod io;
 mod standard;
 
+pub use io::HostIo;
 pub use standard::{STANDARD, standard_signature};
+
+use crate::heap::{Kind, OutOfMemory, Phase, Value, array_bytes, bytes_of};
+use crate::interp::machine::{Context, Machine};
+use crate::interp::slow::collect_with_roots;
+use crate::isa::Signature;
+
+/// Why a host function does not return to the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HostError {
+    /// The request makes no sense: the program gets a fault that it can handle.
+    Failed,
+    /// The run ends with this exit code.
+    Exit(u8),
+    /// Input or output failed: the run ends with this message.
+    Io(String),
+    /// There is no memory for a result.
+    OutOfMemory(OutOfMemory),
+    /// A signal asks for the end of the run.
+    Interrupted(u32),
+}
+
+/// The type of a host function.
+pub type HostFunction = Box<dyn FnMut(&mut HostCall) -> Result<(), HostError>>;
+
+/// What a machine offers its programs: named functions, and input and output.
+pub struct Hosts {
+    io: HostIo,
+    offered: Vec<(String, Signature, HostFunction)>,
+    /// For each of the module's imports the index of the function offered.
+    bound: Vec<usize>,
+}
+
+impl std::fmt::Debug for Hosts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list()
+            .entries(self.offered.iter().map(|(name, ..)| name))
+            .finish()
+    }
+}
+
+impl Hosts {
+    /// The standard functions over this input and output.
+    pub fn standard(io: HostIo) -> Self {
+        let mut hosts = Self {
+            io,
+            offered: Vec::new(),
+            bound: Vec::new(),
+        };
+        standard::offer(&mut hosts);
+        hosts
+    }
+
+    /// Offers a function, in place of one of the same name.
+    pub fn offer(
+        &mut self,
+        name: &str,
+        signature: Signature,
+        function: impl FnMut(&mut HostCall) -> Result<(), HostError> + 'static,
+    ) {
+        self.offered.retain(|(known, ..)| known != name);
+        self.offered
+            .push((name.to_owned(), signature, Box::new(function)));
+    }
+
+    /// Binds a module's imports, or says which one cannot be bound.
+    pub(crate) fn bind(&mut self, imports: &[crate::module::HostImport]) -> Result<(), String> {
+        let find = |import: &crate::module::HostImport| {
+            let index = self
+                .offered
+                .iter()
+                .position(|(name, ..)| *name == import.name);
+            let index = index.ok_or(format!("no host function is named `{}`", import.name))?;
+            let signature = self.offered[index].1;
+            if signature != import.signature {
+                return Err(format!(
+                    "the host function `{}` is {signature}, not {}",
+                    import.name, import.signature
+                ));
+            }
+            Ok(index)
+        };
+        self.bound = imports.iter().map(find).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// The function bound to an import.
+    pub(crate) fn function(&mut self, import: usize) -> *mut HostFunction {
+        &raw mut self.offered[self.bound[import]].2
+    }
+
+    /// Input and output.
+    pub fn io(&mut self) -> &mut HostIo {
+        &mut self.io
+    }
+}
+
+/// One call of a host function.
+#[derive(Debug)]
+pub struct HostCall {
+    ctx: *mut Context,
+    /// The caller's registers, for the roots of a collection.
+    pc: crate::interp::word::Pc,
+    caller_refs: *mut u64,
+    sp: *mut crate::interp::word::Frame,
+    /// Where the windows start.
+    ints: *mut u64,
+    refs: *mut u64,
+}
+
+impl HostCall {
+    pub(crate) fn new(machine: Machine, ints_window: u8, refs_window: u8) -> Self {
+        Self {
+            ctx: machine.ctx,
+            pc: machine.pc,
+            caller_refs: machine.refs,
+            sp: machine.sp,
+            ints: machine.ints.wrapping_add(ints_window as usize),
+            refs: machine.refs.wrapping_sub(refs_window as usize),
+        }
+    }
+
+    fn window(&self) -> Machine {
+        let Self {
+            pc,
+            ints,
+            refs,
+            ctx,
+            sp,
+            ..
+        } = *self;
+        Machine {
+            pc,
+            ints,
+            refs,
+            ctx,
+            sp,
+        }
+    }
+
+    /// Argument or result `index` of the `i` class, as raw bits.
+    pub fn int(&self, index: u8) -> i64 {
+        // SAFETY: the slot is one of 256 that the stack check of the caller's own call left free
+        // beyond the window.
+        unsafe { self.window().i(index) as i64 }
+    }
+
+    /// Sets result `index` of the `i` class.
+    pub fn set_int(&mut self, index: u8, value: i64) {
+        // SAFETY: as for `int`.
+        unsafe { self.window().set_i(index, value as u64) }
+    }
+
+    /// Argument `index` of the `i` class as a double.
+    pub fn float(&self, index: u8) -> f64 {
+        f64::from_bits(self.int(index) as u64)
+    }
+
+    /// Sets result `index` of the `i` class to a double.
+    pub fn set_float(&mut self, index: u8, value: f64) {
+        self.set_int(index, value.to_bits() as i64);
+    }
+
+    /// The bytes of the string, or byte array, that is argument `index` of the `r` class.
+    pub fn text(&self, index: u8) -> Result<&[u8], HostError> {
+        // SAFETY: as for `int`; the object does not move while `self` is borrowed, because only
+        // methods that borrow it mutably collect.
+        unsafe {
+            let window = self.window();
+            let register = u8::MAX - index;
+            let object = window.object(register, Kind::Text);
+            let object = object.or_else(|| window.object(register, Kind::ByteArray));
+            object
+                .map(|object| bytes_of(object))
+                .ok_or(HostError::Failed)
+        }
+    }
+
+    /// Sets result `index` of the `r` class to a new string.
+    pub fn set_text(&mut self, index: u8, text: &[u8]) -> Result<(), HostError> {
+        let bytes = array_bytes(Kind::Text, text.len()).unwrap_or(usize::MAX);
+        // SAFETY: the context is the running machine's. The string is filled before anything
+        // else is allocated.
+        unsafe {
+            let object = match (*self.ctx).heap.try_array(Kind::Text, text.len()) {
+                Some(object) => object,
+                None => {
+                    self.collect(bytes, None)?;
+                    let again = (*self.ctx).heap.try_array(Kind::Text, text.len());
+                    again.expect("a collection has made room for this very request")
+                }
+            };
+            object
+                .add(2)
+                .cast::<u8>()
+                .copy_from_nonoverlapping(text.as_ptr(), text.len());
+            self.window().charge(bytes);
+            self.window().set_r(u8::MAX - index, Value::pointer(object));
+        }
+        Ok(())
+    }
+
+    /// Collects the whole heap.
+    pub fn collect_all(&mut self) -> Result<(), HostError> {
+        self.collect(0, Some(Phase::Major))
+    }
+
+    fn collect(&mut self, bytes: usize, force: Option<Phase>) -> Result<(), HostError> {
+        let Self {
+            pc,
+            caller_refs,
+            ctx,
+            sp,
+            ..
+        } = *self;
+        // SAFETY: the registers are the caller's at the word of this call.
+        let result = unsafe { collect_with_roots(pc, caller_refs, ctx, sp, bytes, force) };
+        result.map_err(HostError::OutOfMemory)
+    }
+
+    /// The machine's input and output.
+    pub fn io(&mut self) -> &mut HostIo {
+        // SAFETY: the context outlives the call, and the function that is running does not
+        // reach its own box through it.
+        unsafe { (*self.ctx).hosts.io() }
+    }
+
+    /// The number of the signal that asks for the end of the run, if one does. A host function
+    /// that waits should look now and then.
+    pub fn interrupted(&self) -> Option<u32> {
+        // SAFETY: as for `io`.
+        let signal = unsafe { (*(*self.ctx).attention).load(std::sync::atomic::Ordering::Relaxed) };
+        (signal != 0).then_some(signal)
+    }
+}

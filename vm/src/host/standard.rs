@@ -1,82 +1,183 @@
 //! The host functions that the `vm` command offers.
 
+use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::io::Line;
+use super::{HostCall, HostError, Hosts};
+use crate::interp::handlers::text::format_float;
 use crate::isa::Signature;
 
-const fn sig(int_params: u8, ref_params: u8, int_results: u8, ref_results: u8) -> Signature {
-    Signature {
+/// The work of a standard host function.
+type Work = fn(&mut HostCall) -> Result<(), HostError>;
+
+/// A standard host function.
+#[derive(Debug)]
+pub struct StandardFunction {
+    /// The name by which modules import it.
+    pub name: &'static str,
+    /// Its parameters and results.
+    pub signature: Signature,
+    /// What it does.
+    pub meaning: &'static str,
+    work: Work,
+}
+
+const fn function(
+    name: &'static str,
+    [int_params, ref_params, int_results, ref_results]: [u8; 4],
+    meaning: &'static str,
+    work: Work,
+) -> StandardFunction {
+    let signature = Signature {
         int_params,
         ref_params,
         int_results,
         ref_results,
+    };
+    StandardFunction {
+        name,
+        signature,
+        meaning,
+        work,
     }
 }
 
-/// Name, signature and meaning of every standard host function.
-pub static STANDARD: &[(&str, Signature, &str)] = &[
-    (
+/// All standard host functions. The four numbers are `i` and `r` parameters and results.
+pub static STANDARD: &[StandardFunction] = &[
+    function(
         "print",
-        sig(0, 1, 0, 0),
-        "writes a string to standard output",
+        [0, 1, 0, 0],
+        "writes a string to the output",
+        |call| {
+            let text = call.text(0)?.to_vec();
+            call.io().write(&text).map_err(output_failed)
+        },
     ),
-    (
+    function(
         "print_int",
-        sig(1, 0, 0, 0),
-        "writes an integer in decimal to standard output",
+        [1, 0, 0, 0],
+        "writes an integer in decimal to the output",
+        |call| {
+            let text = call.int(0).to_string();
+            call.io().write(text.as_bytes()).map_err(output_failed)
+        },
     ),
-    (
+    function(
         "print_float",
-        sig(1, 0, 0, 0),
-        "writes a double in decimal to standard output",
+        [1, 0, 0, 0],
+        "writes a double in decimal to the output",
+        |call| {
+            let text = format_float(call.float(0));
+            call.io().write(text.as_bytes()).map_err(output_failed)
+        },
     ),
-    (
+    function(
         "eprint",
-        sig(0, 1, 0, 0),
-        "writes a string to standard error",
+        [0, 1, 0, 0],
+        "writes a string to the error output",
+        |call| {
+            let text = call.text(0)?.to_vec();
+            call.io().write_error(&text).map_err(output_failed)
+        },
     ),
-    (
+    function(
         "read_line",
-        sig(0, 0, 1, 1),
-        "reads a line with its newline: 1 and the line, or 0 at the end",
+        [0, 0, 1, 1],
+        "1 and a line with its newline, or 0 and an empty string",
+        read_line,
     ),
-    (
+    function(
         "arg_count",
-        sig(0, 0, 1, 0),
+        [0, 0, 1, 0],
         "the number of the program's arguments",
+        |call| {
+            let count = call.io().arguments.len();
+            call.set_int(0, count as i64);
+            Ok(())
+        },
     ),
-    (
+    function(
         "arg",
-        sig(1, 0, 0, 1),
-        "the argument of this index, from 0; faults when there is none",
+        [1, 0, 0, 1],
+        "the argument of this index, counted from 0",
+        |call| {
+            let index = call.int(0) as u64 as usize;
+            let argument = call
+                .io()
+                .arguments
+                .get(index)
+                .cloned()
+                .ok_or(HostError::Failed)?;
+            call.set_text(0, &argument)
+        },
     ),
-    (
+    function(
         "clock",
-        sig(0, 0, 1, 0),
-        "nanoseconds of processor time since the start",
+        [0, 0, 1, 0],
+        "nanoseconds since the start",
+        |call| {
+            let nanoseconds = call.io().elapsed().as_nanos();
+            call.set_int(0, nanoseconds as i64);
+            Ok(())
+        },
     ),
-    (
+    function(
         "time",
-        sig(0, 0, 1, 0),
-        "nanoseconds of real time since 1970",
+        [0, 0, 1, 0],
+        "nanoseconds since the start of 1970",
+        |call| {
+            let since = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
+            call.set_int(0, since.as_nanos() as i64);
+            Ok(())
+        },
     ),
-    (
+    function(
         "exit",
-        sig(1, 0, 0, 0),
-        "ends the run with this exit code, taken modulo 256",
+        [1, 0, 0, 0],
+        "ends the run with this exit code, modulo 256",
+        |call| Err(HostError::Exit(call.int(0) as u8)),
     ),
-    ("gc", sig(0, 0, 0, 0), "collects the whole heap"),
-    ("sin", sig(1, 0, 1, 0), "the sine of a double"),
-    ("cos", sig(1, 0, 1, 0), "the cosine of a double"),
-    (
+    function(
+        "gc",
+        [0, 0, 0, 0],
+        "collects the whole heap",
+        HostCall::collect_all,
+    ),
+    function("sin", [1, 0, 1, 0], "the sine of a double", |call| {
+        unary(call, f64::sin)
+    }),
+    function("cos", [1, 0, 1, 0], "the cosine of a double", |call| {
+        unary(call, f64::cos)
+    }),
+    function("exp", [1, 0, 1, 0], "e to the power of a double", |call| {
+        unary(call, f64::exp)
+    }),
+    function(
+        "ln",
+        [1, 0, 1, 0],
+        "the natural logarithm of a double",
+        |call| unary(call, f64::ln),
+    ),
+    function(
         "atan2",
-        sig(2, 0, 1, 0),
+        [2, 0, 1, 0],
         "the angle of the point (second, first)",
+        |call| {
+            call.set_float(0, call.float(0).atan2(call.float(1)));
+            Ok(())
+        },
     ),
-    ("exp", sig(1, 0, 1, 0), "e to the power of a double"),
-    ("ln", sig(1, 0, 1, 0), "the natural logarithm of a double"),
-    (
+    function(
         "pow",
-        sig(2, 0, 1, 0),
+        [2, 0, 1, 0],
         "the first double to the power of the second",
+        |call| {
+            call.set_float(0, call.float(0).powf(call.float(1)));
+            Ok(())
+        },
     ),
 ];
 
@@ -84,6 +185,46 @@ pub static STANDARD: &[(&str, Signature, &str)] = &[
 pub fn standard_signature(name: &str) -> Option<Signature> {
     STANDARD
         .iter()
-        .find(|(known, ..)| *known == name)
-        .map(|(_, signature, _)| *signature)
+        .find(|function| function.name == name)
+        .map(|function| function.signature)
+}
+
+/// Offers all of them.
+pub(super) fn offer(hosts: &mut Hosts) {
+    for function in STANDARD {
+        hosts.offer(function.name, function.signature, function.work);
+    }
+}
+
+fn unary(call: &mut HostCall, function: fn(f64) -> f64) -> Result<(), HostError> {
+    call.set_float(0, function(call.float(0)));
+    Ok(())
+}
+
+fn output_failed(error: io::Error) -> HostError {
+    match error.kind() {
+        // Whoever reads has read enough: end as if by the signal that most programs end by.
+        io::ErrorKind::BrokenPipe => HostError::Exit(128 + libc::SIGPIPE as u8),
+        _ => HostError::Io(format!("cannot write the output: {error}")),
+    }
+}
+
+fn read_line(call: &mut HostCall) -> Result<(), HostError> {
+    let attention: *const HostCall = call;
+    // SAFETY: the call outlives the read, which looks at the attention flag only.
+    let wants_end = || unsafe { (*attention).interrupted().is_some() };
+    let line = call.io().read_line(wants_end);
+    match line.map_err(|error| HostError::Io(format!("cannot read the input: {error}")))? {
+        Line::Read(line) => {
+            call.set_int(0, 1);
+            call.set_text(0, &line)
+        }
+        Line::End => {
+            call.set_int(0, 0);
+            call.set_text(0, b"")
+        }
+        Line::Interrupted => Err(HostError::Interrupted(
+            call.interrupted().unwrap_or_default(),
+        )),
+    }
 }

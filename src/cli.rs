@@ -1,0 +1,273 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use repl::assembler::TailCalls;
+use repl::assembler::vm::profiler::KindSet;
+
+use crate::commands::{asm, check, dis, prof, repl as repl_command, run, show_sources};
+
+/// Exit codes of the command itself; a program's own code is passed on.
+pub(crate) mod exit {
+    /// A program failed: an uncaught exception, a trap, a file that does not check.
+    pub(crate) const FAILED: u8 = 1;
+    /// The command line makes no sense.
+    pub(crate) const USAGE: u8 = 2;
+    /// To be added to a signal's number.
+    pub(crate) const SIGNAL: u8 = 128;
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  vm examples/hello.asm                   run a program, assembly or .bc
+  vm --profile alloc examples/list-rev.asm
+                                          and say who allocated; mlmon.out keeps the counts
+  vm --profile time,count prog.bc ARG     two profiles at once: mlmon.time.out, mlmon.count.out
+  vm asm prog.asm -o prog.bc              assemble; the .bc is executable
+  vm prof -raw true prog.bc mlmon.out     show a profile as mlprof does
+  vm dis prog.bc | vm check -             disassemble, and verify what comes out
+
+Exit codes: the program's own; 1 uncaught exception or trap; 2 usage; 128+n on signal n.";
+
+/// A bytecode virtual machine that accounts for every call, byte and tick.
+#[derive(Debug, Parser)]
+#[command(name = "vm", version, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(subcommand_negates_reqs = true, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: Option<RunArgs>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a program (the default)
+    Run(RunArgs),
+    /// Assemble text to a .bc file
+    Asm(AsmArgs),
+    /// Print a .bc file as assembly
+    Dis(DisArgs),
+    /// Verify files without running them
+    Check(CheckArgs),
+    /// Show profiles, with the options of mlprof (see `vm prof --help`)
+    #[command(disable_help_flag = true)]
+    Prof(ProfArgs),
+    /// Print a program's profiling sources as mlprof reads them
+    ShowSources(ShowSourcesArgs),
+    /// Start an interactive session
+    Repl(ReplArgs),
+}
+
+/// How a program is run.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Take profiles: time, alloc, count, or several joined by commas
+    #[arg(long, value_name = "KIND[,KIND]", env = "VM_PROFILE")]
+    pub(crate) profile: Option<KindSet>,
+    /// Where the profile goes [default: mlmon.out; of several kinds, mlmon.KIND.out each]
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub(crate) profile_out: Option<PathBuf>,
+    /// Ticks a second of a time profile
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) hz: u32,
+    /// The most bytes that the heap may hold; K, M and G are understood
+    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "4G")]
+    pub(crate) max_heap: usize,
+    /// The most bytes of registers that nested calls may use, up to 256M
+    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "128M")]
+    pub(crate) max_stack: usize,
+    /// End the run after about this many ops
+    #[arg(long, value_name = "N")]
+    pub(crate) fuel: Option<u64>,
+    /// Bytes of the nursery
+    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "2M")]
+    pub(crate) nursery: usize,
+    /// Print what the heap did to standard error at the end
+    #[arg(long)]
+    pub(crate) gc_stats: bool,
+    /// Collect at every allocation, to find bugs
+    #[arg(long)]
+    pub(crate) gc_stress: bool,
+    /// When calls become tail calls, if PROGRAM is assembly
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = TailCallsArg::Always)]
+    pub(crate) tail_calls: TailCallsArg,
+    /// Profile marked branches as sources of their own, if PROGRAM is assembly
+    #[arg(long)]
+    pub(crate) profile_branch: bool,
+    /// The program, a .bc file or assembly text; - is standard input
+    #[arg(required = true, value_name = "PROGRAM")]
+    pub(crate) program: Option<PathBuf>,
+    /// Arguments of the program
+    #[arg(
+        value_name = "ARG",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+/// What is assembled, and how.
+#[derive(Debug, Args)]
+pub(crate) struct AsmArgs {
+    /// Profile marked branches as sources of their own
+    #[arg(long)]
+    pub(crate) profile_branch: bool,
+    /// When calls become tail calls
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = TailCallsArg::Always)]
+    pub(crate) tail_calls: TailCallsArg,
+    /// The .bc file [default: FILE with the ending .bc]; - is standard output
+    #[arg(short, value_name = "OUT.bc")]
+    pub(crate) output: Option<PathBuf>,
+    /// The assembly text; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+/// What is disassembled.
+#[derive(Debug, Args)]
+pub(crate) struct DisArgs {
+    /// The .bc file (assembly is assembled first); - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+/// What is verified.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// .bc files or assembly texts; - is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// mlprof's own arguments, which are not clap's to read.
+#[derive(Debug, Args)]
+pub(crate) struct ProfArgs {
+    #[arg(
+        value_name = "ARG",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+/// Whose sources are printed.
+#[derive(Debug, Args)]
+pub(crate) struct ShowSourcesArgs {
+    /// The program, a .bc file or assembly text; - is standard input
+    #[arg(value_name = "PROGRAM")]
+    pub(crate) program: PathBuf,
+}
+
+/// What a session starts with.
+#[derive(Debug, Args)]
+pub(crate) struct ReplArgs {
+    /// Programs to load
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// When calls become tail calls.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum TailCallsArg {
+    /// Wherever a call is followed by nothing but a return
+    Always,
+    /// Only where a function calls itself
+    SelfOnly,
+    /// Only where the text says so
+    Never,
+}
+
+impl From<TailCallsArg> for TailCalls {
+    fn from(arg: TailCallsArg) -> Self {
+        match arg {
+            TailCallsArg::Always => Self::Always,
+            TailCallsArg::SelfOnly => Self::SelfOnly,
+            TailCallsArg::Never => Self::Never,
+        }
+    }
+}
+
+/// A number of bytes: digits, then perhaps K, M or G for powers of 1024.
+fn parse_size(text: &str) -> Result<usize, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match &text[digits.len()..] {
+        "" => 0,
+        "k" | "K" => 10,
+        "m" | "M" => 20,
+        "g" | "G" => 30,
+        unit => return Err(format!("`{unit}` is no unit of bytes; K, M and G are")),
+    };
+    let number: usize = digits
+        .parse()
+        .map_err(|_| "a number of bytes, as 64M".to_owned())?;
+    number
+        .checked_mul(1 << shift)
+        .ok_or_else(|| "that is more than any memory".to_owned())
+}
+
+/// Runs the command that the arguments ask for.
+pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
+    let name = arguments.first().map(PathBuf::from).unwrap_or_default();
+    // Called through a link named mlprof, the command is mlprof.
+    if name.file_stem().is_some_and(|stem| stem == "mlprof") {
+        return prof::run(&arguments[1..]);
+    }
+    let matches = match Cli::command().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) => {
+            // clap knows whether this is help, which is no failure.
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(exit::USAGE);
+        }
+    };
+    match (cli.command, cli.run) {
+        (Some(Command::Run(args)), _) | (None, Some(args)) => run::run(&args),
+        (Some(Command::Asm(args)), _) => asm::run(&args),
+        (Some(Command::Dis(args)), _) => dis::run(&args),
+        (Some(Command::Check(args)), _) => check::run(&args),
+        (Some(Command::Prof(args)), _) => prof::run(&args.arguments),
+        (Some(Command::ShowSources(args)), _) => show_sources::run(&args.program),
+        (Some(Command::Repl(args)), _) => repl_command::run(&args),
+        (None, None) => {
+            let _ = Cli::command().print_help();
+            ExitCode::from(exit::USAGE)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let cases = [
+            ("0", Ok(0)),
+            ("64", Ok(64)),
+            ("2K", Ok(2048)),
+            ("1g", Ok(1 << 30)),
+        ];
+        for (text, size) in cases {
+            assert_eq!(parse_size(text), size, "{text}");
+        }
+        for text in ["", "M", "1.5M", "3T", "-1", "99999999999G"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! `vm dis`: a `.bc` file as canonical text.
+
+use std::process::ExitCode;
+
+use repl::assembler::{self, AssembleOptions};
+
+use super::{fail, print};
+use crate::cli::{DisArgs, exit};
+use crate::program;
+
+/// Prints a module; assembling the text gives the same bytes again.
+pub(crate) fn run(args: &DisArgs) -> ExitCode {
+    match program::load(&args.file, AssembleOptions::default()) {
+        Ok(module) => print(assembler::print(&module).as_bytes()),
+        Err(message) => fail(&message, exit::FAILED),
+    }
+}

@@ -1,0 +1,31 @@
+//! Signals that end a run: the first one politely, the second one at once.
+
+use repl::assembler::vm::Interrupt;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level;
+
+/// Lets SIGINT, SIGTERM and SIGHUP end the machine's run. A second signal kills the process, so
+/// that nothing can make it deaf.
+pub(crate) fn end_run_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let interrupt = interrupt.clone();
+        let seen = std::sync::atomic::AtomicBool::new(false);
+        let action = move || {
+            if seen.swap(true, std::sync::atomic::Ordering::Relaxed) {
+                // A failure leaves nothing better to do than to go on.
+                let _ = low_level::emulate_default_handler(signal);
+            }
+            interrupt.raise(signal as u32);
+        };
+        // SAFETY: the action touches atomics only, or ends the process by ways that are
+        // async-signal-safe.
+        unsafe { low_level::register(signal, action)? };
+    }
+    Ok(())
+}
+
+/// Ends the process as the signal would have.
+pub(crate) fn die_of(signal: u32) {
+    // If the process cannot be ended so, the caller's exit code says the same.
+    let _ = low_level::emulate_default_handler(signal as i32);
+}

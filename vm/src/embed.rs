@@ -1,0 +1,409 @@
+//! The embedding API: a machine with a program, from Rust.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use profiler::{CurrentCell, Kind, Node, Profile, Rate, SourceId, Ticker};
+
+use crate::heap::{Heap, HeapConfig, HeapStats, OutOfMemory, Value};
+use crate::host::Hosts;
+use crate::interp::fault::{FAULT_TAG, Fault};
+use crate::interp::machine::{Context, Machine, Resume};
+use crate::interp::stack::Stack;
+use crate::interp::trace::Backtrace;
+use crate::interp::word::Frame;
+use crate::interp::{Exit, Trap};
+use crate::load::{LoadConfig, Location, Program};
+use crate::show;
+use crate::verify::VerifiedModule;
+
+/// How a machine is made.
+#[derive(Clone, Debug)]
+pub struct VmConfig {
+    /// The heap's sizes and limits.
+    pub heap: HeapConfig,
+    /// Bytes of registers that nested calls may use; at most 256 MiB. Control frames take up to
+    /// three times as much more.
+    pub stack_bytes: usize,
+    /// How many ops may run; `None` for no limit, which costs nothing.
+    pub fuel: Option<u64>,
+    /// The profile to take.
+    pub profile: Option<Arc<Profile>>,
+    /// Whether ops are fused into superinstructions. Off, programs do the same more slowly.
+    pub fuses: bool,
+}
+
+impl Default for VmConfig {
+    fn default() -> Self {
+        Self {
+            heap: HeapConfig::default(),
+            stack_bytes: 128 << 20,
+            fuel: None,
+            profile: None,
+            fuses: true,
+        }
+    }
+}
+
+/// Why a machine could not be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VmError {
+    /// The module imports what the host does not offer.
+    Host(String),
+    /// There is no memory for the heap or the stacks.
+    OutOfMemory(OutOfMemory),
+    /// The ticker of a time profile could not be started.
+    Ticker(String),
+}
+
+impl fmt::Display for VmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(message) | Self::Ticker(message) => f.write_str(message),
+            Self::OutOfMemory(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for VmError {}
+
+/// How a run ended that ended well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The function returned these integers (doubles as their bits).
+    Returned(Vec<i64>),
+    /// The program asked for the end, with this exit code.
+    ExitCode(u8),
+}
+
+/// How a run ended that did not end well. The machine can be used again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// Nobody handled an exception.
+    Uncaught {
+        /// The exception, shown.
+        exception: String,
+        /// Where it was raised.
+        backtrace: Backtrace,
+    },
+    /// The machine could not go on.
+    Trap {
+        /// Why.
+        trap: Trap,
+        /// Where.
+        backtrace: Backtrace,
+    },
+    /// The machine could not be set up for the run.
+    Setup(VmError),
+}
+
+/// Asks a running machine to stop, from another thread or from a signal handler.
+#[derive(Clone, Debug)]
+pub struct Interrupt(Arc<AtomicU32>);
+
+impl Interrupt {
+    /// Ends the run at its next safepoint with [`Trap::Interrupted`]. `signal` is handed through;
+    /// it must not be 0. This stores one word, so a signal handler may do it.
+    pub fn raise(&self, signal: u32) {
+        self.0.store(signal, Relaxed);
+    }
+}
+
+/// A machine with a loaded program.
+pub struct Vm {
+    // The order matters for dropping: code and context refer to the nodes.
+    ctx: Box<Context>,
+    program: Box<Program>,
+    config: VmConfig,
+    cell: Arc<CurrentCell>,
+    attention: Arc<AtomicU32>,
+    sink: Box<Node>,
+    tick_rate: Option<Rate>,
+}
+
+impl fmt::Debug for Vm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vm")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Vm {
+    /// Loads a program for a machine of its own.
+    ///
+    /// # Errors
+    /// When an import cannot be bound, or there is no memory.
+    pub fn new(
+        module: VerifiedModule,
+        mut hosts: Hosts,
+        config: VmConfig,
+    ) -> Result<Self, VmError> {
+        hosts.bind(&module.hosts).map_err(VmError::Host)?;
+        let mut heap = Heap::new(config.heap).map_err(VmError::OutOfMemory)?;
+        let stack = Stack::new(config.stack_bytes).ok_or(VmError::OutOfMemory(OutOfMemory {
+            request_bytes: config.stack_bytes,
+            live_bytes: 0,
+            max_bytes: config.stack_bytes,
+        }))?;
+        let sink = Box::new(Node::new(SourceId::UNKNOWN));
+        let load = LoadConfig {
+            profile: config.profile.as_deref(),
+            sink: &sink,
+            counts_fuel: config.fuel.is_some(),
+            fuses: config.fuses,
+        };
+        let program =
+            Box::new(Program::load(module, load, &mut heap).map_err(VmError::OutOfMemory)?);
+        let cell = Arc::new(CurrentCell::new());
+        let attention = Arc::new(AtomicU32::new(0));
+        let gc_node = match &config.profile {
+            Some(profile) => profile.gc_node(),
+            None => &*sink,
+        };
+        let ctx = Box::new(Context {
+            heap,
+            attention: Arc::as_ptr(&attention),
+            cell: Arc::as_ptr(&cell),
+            fuel: i64::MAX,
+            request_bytes: 0,
+            fault: Fault::Overflow,
+            exception: Value::ZERO,
+            exit: Exit::Returned,
+            resume: Resume {
+                pc: std::ptr::null(),
+                ints: stack.first_ints(),
+                refs: stack.first_refs(),
+                sp: stack.first_frame(),
+            },
+            program: &raw const *program,
+            gc_node,
+            stack,
+            hosts,
+            handles: Vec::new(),
+        });
+        let vm = Self {
+            ctx,
+            program,
+            config,
+            cell,
+            attention,
+            sink,
+            tick_rate: None,
+        };
+        vm.publish_sink();
+        Ok(vm)
+    }
+
+    /// What asks this machine to stop.
+    pub fn interrupt(&self) -> Interrupt {
+        Interrupt(self.attention.clone())
+    }
+
+    /// The program's module.
+    pub fn module(&self) -> &VerifiedModule {
+        &self.program.module
+    }
+
+    /// Bytes that the program has allocated so far, by the heap's own count.
+    pub fn allocated_bytes(&self) -> u64 {
+        self.ctx.heap.allocated_bytes()
+    }
+
+    /// What the heap has done so far.
+    pub fn heap_stats(&self) -> HeapStats {
+        self.ctx.heap.stats()
+    }
+
+    /// The tick rate that the last run of a time profile got.
+    pub fn tick_rate(&self) -> Option<Rate> {
+        self.tick_rate
+    }
+
+    /// The machine's input and output.
+    pub fn hosts(&mut self) -> &mut Hosts {
+        &mut self.ctx.hosts
+    }
+
+    /// Runs the entry function.
+    ///
+    /// # Errors
+    /// When an exception is not handled, or the machine cannot go on.
+    pub fn run(&mut self) -> Result<Outcome, RunError> {
+        let entry = self.program.module.entry;
+        self.call(entry, &[])
+    }
+
+    /// Calls a function that takes integers only, by its index in the module.
+    ///
+    /// # Errors
+    /// As for [`Vm::run`].
+    ///
+    /// # Panics
+    /// When there is no such function, it is a closure's, or `ints` does not fit its signature.
+    pub fn call(&mut self, function: u32, ints: &[i64]) -> Result<Outcome, RunError> {
+        let callee = &self.program.module.functions[function as usize];
+        let signature = callee.signature;
+        assert!(
+            callee.captures.is_none(),
+            "a closure's function is called through closures"
+        );
+        assert_eq!(
+            ints.len(),
+            signature.int_params as usize,
+            "integers for the parameters"
+        );
+        assert_eq!(signature.ref_params, 0, "references cannot be passed");
+        self.ctx.fuel = self
+            .config
+            .fuel
+            .map_or(i64::MAX, |fuel| fuel.min(i64::MAX as u64) as i64);
+        let ticker = self.start_ticker().map_err(RunError::Setup)?;
+        self.execute(function, ints);
+        if let Some(ticker) = ticker {
+            self.tick_rate = Some(ticker.rate());
+        }
+        self.publish_sink();
+        let exit = std::mem::replace(&mut self.ctx.exit, Exit::Returned);
+        match exit {
+            Exit::Returned => {
+                let results = (0..signature.int_results).map(|register| {
+                    // SAFETY: the run's first frame starts at the stack's start, and results
+                    // stand in its first registers.
+                    unsafe { *self.ctx.resume.ints.add(register as usize) as i64 }
+                });
+                Ok(Outcome::Returned(results.collect()))
+            }
+            Exit::Code(code) => Ok(Outcome::ExitCode(code)),
+            Exit::Uncaught(backtrace) => {
+                let exception = self.show_exception();
+                self.ctx.exception = Value::ZERO;
+                Err(RunError::Uncaught {
+                    exception,
+                    backtrace,
+                })
+            }
+            Exit::Trap(trap, backtrace) => {
+                if matches!(trap, Trap::OutOfMemory(_)) {
+                    self.renew_heap().map_err(RunError::Setup)?;
+                }
+                Err(RunError::Trap { trap, backtrace })
+            }
+        }
+    }
+
+    /// Runs a function from an empty stack until the machine stops; `ctx.exit` says why.
+    fn execute(&mut self, function: u32, ints: &[i64]) {
+        let ctx: *mut Context = &mut *self.ctx;
+        let loaded = self.program.function(function);
+        // SAFETY: the stacks are empty, and the first frame has room for all registers. The
+        // context, the program and the profile's nodes live as long as `self`.
+        unsafe {
+            let machine = Machine {
+                pc: loaded.entry,
+                ints: (*ctx).stack.first_ints(),
+                refs: (*ctx).stack.first_refs(),
+                ctx,
+                sp: (*ctx).stack.first_frame().add(1),
+            };
+            for (register, &value) in ints.iter().enumerate() {
+                machine.set_i(register as u8, value as u64);
+            }
+            machine.sp.sub(1).write(Frame {
+                pc: self.program.halt(),
+                ints: machine.ints,
+                refs: machine.refs,
+            });
+            machine.publish(loaded.entry_node);
+            let pc = machine.go(machine.pc);
+            #[cfg(tail_dispatch)]
+            debug_assert!(pc.is_null(), "handlers jump to one another until one stops");
+            #[cfg(not(tail_dispatch))]
+            {
+                let mut pc = pc;
+                while !pc.is_null() {
+                    let Resume { ints, refs, sp, .. } = (*ctx).resume;
+                    pc = ((*pc).op.handler)(pc, ints, refs, ctx, sp);
+                }
+            }
+        }
+    }
+
+    fn start_ticker(&self) -> Result<Option<Ticker>, VmError> {
+        match &self.config.profile {
+            Some(profile) if profile.kinds().contains(Kind::Time) => {
+                let ticker = Ticker::start(self.cell.clone(), profile.hz());
+                ticker
+                    .map(Some)
+                    .map_err(|error| VmError::Ticker(error.to_string()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn publish_sink(&self) {
+        // SAFETY: the sink lives as long as the machine, and no ticker runs between runs.
+        unsafe { self.cell.publish(&*self.sink) };
+    }
+
+    /// After the heap has failed, objects may be half copied: the program is loaded anew over an
+    /// empty heap, and so the machine can be used again.
+    fn renew_heap(&mut self) -> Result<(), VmError> {
+        let stats = self.ctx.heap.stats();
+        let mut heap = Heap::new(self.config.heap).map_err(VmError::OutOfMemory)?;
+        let load = LoadConfig {
+            profile: self.config.profile.as_deref(),
+            sink: &self.sink,
+            counts_fuel: self.config.fuel.is_some(),
+            fuses: self.config.fuses,
+        };
+        let module = self.program.module.clone();
+        *self.program = Program::load(module, load, &mut heap).map_err(VmError::OutOfMemory)?;
+        heap.stats = stats;
+        self.ctx.heap = heap;
+        self.ctx.handles.clear();
+        self.ctx.exception = Value::ZERO;
+        Ok(())
+    }
+
+    fn show_exception(&self) -> String {
+        let exception = self.ctx.exception;
+        match show::record_int(exception, FAULT_TAG).and_then(Fault::from_code) {
+            Some(fault) => fault.to_string(),
+            None => show::show(exception),
+        }
+    }
+
+    /// An error with its backtrace, one call a line.
+    pub fn describe_error(&self, error: &RunError) -> String {
+        let (message, backtrace) = match error {
+            RunError::Uncaught {
+                exception,
+                backtrace,
+            } => (format!("uncaught exception: {exception}"), backtrace),
+            RunError::Trap { trap, backtrace } => (trap.to_string(), backtrace),
+            RunError::Setup(error) => return format!("{error}\n"),
+        };
+        let mut text = format!("{message}\n");
+        let line = |location: &Location| format!("  in {}\n", self.describe(*location));
+        text.extend(backtrace.innermost.iter().map(line));
+        if backtrace.n_skipped > 0 {
+            text.push_str(&format!("  ... {} more calls\n", backtrace.n_skipped));
+        }
+        text.extend(backtrace.outermost.iter().map(line));
+        text
+    }
+
+    /// A place in the program as `function (file:line)`, for backtraces.
+    pub fn describe(&self, location: Location) -> String {
+        let function = &self.program.module.functions[location.function as usize];
+        match function.line_at(location.offset) {
+            Some(entry) => {
+                let file = &self.program.module.files[entry.file as usize];
+                format!("{} ({file}:{})", function.name, entry.line)
+            }
+            None => format!("{} (offset {:#x})", function.name, location.offset),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The heap: a bump nursery, an old space of copied survivors, and large objects that never move.
+//!
+//! # Words
+//!
+//! A reference ([`Value`]) is a word. Low bit 0: an immediate, 63 bits above it; so memory full of
+//! zeros is memory full of valid references. Low bit 1: the address of an object plus one. Null is
+//! the address of a static record without fields: the bounds check of a field access is its null
+//! check. `layout.rs` has the objects.
+//!
+//! # Invariants
+//!
+//! 1. Every `r` register and every reference field of an object holds an immediate or a pointer to
+//!    the header of a whole, initialised object; also stale registers, because each collection
+//!    zeroes the `r` stack above its top.
+//! 2. Outside a collection no header is a forwarding address.
+//! 3. An object outside the nursery points into the nursery only if the remembered set holds it,
+//!    or holds the slot that points there. A set LOG bit in its header says that the remembered
+//!    set does not hold it; the write barrier looks at nothing else.
+//! 4. A minor collection empties the nursery: survivors are promoted all at once.
+//! 5. Large objects are born outside the nursery, in the remembered set when they have references.
+//! 6. Static objects (null, string constants) hold no references, and are never moved or freed.
+//!
+//! [`Heap::check`] walks the whole heap and asserts these.
+//!
+//! # Room for what comes
+//!
+//! `limit` is the one word that allocation compares with; whatever wants to see an allocation
+//! lowers it. Roots come from the caller as a list of ranges, so that a stack watermark can hand
+//! in fewer of them. Bits of the header are kept for ages, samples and allocation sites.
+
+mod allocate;
+mod check;
+mod collect;
+mod layout;
+mod region;
+mod stats;
+
+pub use stats::HeapStats;
+
+pub(crate) use allocate::SMALL_LIMIT_BYTES;
+pub(crate) use collect::Phase;
+pub(crate) use layout::*;
+
+use region::Region;
+
+/// How hard the collector is tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum GcStress {
+    /// Collections happen when they are due.
+    #[default]
+    Off,
+    /// Every allocation that can collect does a minor collection, every 16th a major one, and
+    /// freed memory is overwritten.
+    On,
+}
+
+/// Sizes and limits of a heap.
+#[derive(Clone, Copy, Debug)]
+pub struct HeapConfig {
+    /// Bytes of the nursery.
+    pub nursery_bytes: usize,
+    /// The most bytes that the heap may hold after a collection, nursery included. While a major
+    /// collection copies, up to twice as many are in use.
+    pub max_bytes: usize,
+    /// Whether to collect far more often than needed.
+    pub stress: GcStress,
+}
+
+impl Default for HeapConfig {
+    fn default() -> Self {
+        Self {
+            nursery_bytes: 2 << 20,
+            max_bytes: 4 << 30,
+            stress: GcStress::Off,
+        }
+    }
+}
+
+/// The heap could not grow, by its own limit or the system's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// Bytes that were asked for.
+    pub request_bytes: usize,
+    /// Bytes that survived the last major collection.
+    pub live_bytes: usize,
+    /// The limit.
+    pub max_bytes: usize,
+}
+
+impl std::fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "out of memory: {} bytes wanted with {} bytes in use and a limit of {}",
+            self.request_bytes, self.live_bytes, self.max_bytes
+        )
+    }
+}
+
+/// The heap of one machine.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Heap {
+    /// Where the next small object goes; always at most `limit`. First, for short encodings.
+    pub(crate) top: *mut u64,
+    /// Where small allocation must stop and ask.
+    pub(crate) limit: *mut u64,
+    /// The first word of the nursery that the byte counter does not know yet.
+    counted: *mut u64,
+    nursery: Region,
+    old: Vec<allocate::Block>,
+    large: Vec<allocate::Large>,
+    /// Room for the large object that the last collection was asked for.
+    spare: Option<Region>,
+    /// Objects whose references a minor collection must look at; their LOG bits are clear.
+    remembered: Vec<*mut u64>,
+    /// Slots of large reference arrays that were stored to, perhaps several times.
+    remembered_slots: Vec<*mut u64>,
+    statics: Vec<Region>,
+    old_bytes: usize,
+    large_bytes: usize,
+    live_bytes: usize,
+    stress_countdown: u32,
+    config: HeapConfig,
+    pub(crate) stats: HeapStats,
+}
+
+impl Heap {
+    /// An empty heap, or an error when the system has no memory for its nursery.
+    pub(crate) fn new(config: HeapConfig) -> Result<Self, OutOfMemory> {
+        let nursery_bytes = config
+            .nursery_bytes
+            .clamp(MIN_NURSERY_BYTES, MAX_NURSERY_BYTES)
+            & !7;
+        let nursery = Region::new(nursery_bytes).ok_or(OutOfMemory {
+            request_bytes: nursery_bytes,
+            live_bytes: 0,
+            max_bytes: config.max_bytes,
+        })?;
+        let mut heap = Self {
+            top: nursery.start(),
+            limit: nursery.start(),
+            counted: nursery.start(),
+            nursery,
+            old: Vec::new(),
+            large: Vec::new(),
+            spare: None,
+            remembered: Vec::new(),
+            remembered_slots: Vec::new(),
+            statics: Vec::new(),
+            old_bytes: 0,
+            large_bytes: 0,
+            live_bytes: 0,
+            stress_countdown: 0,
+            config,
+            stats: HeapStats::default(),
+        };
+        heap.reset_limit(0);
+        Ok(heap)
+    }
+
+    /// Bytes allocated so far: headers included, copies by the collector and statics excluded.
+    pub(crate) fn allocated_bytes(&self) -> u64 {
+        let uncounted = self.top as usize - self.counted as usize;
+        self.stats.allocated_bytes + uncounted as u64
+    }
+
+    /// What the heap has done so far.
+    pub(crate) fn stats(&self) -> HeapStats {
+        HeapStats {
+            allocated_bytes: self.allocated_bytes(),
+            ..self.stats.clone()
+        }
+    }
+
+    /// Bytes that collections have moved so far.
+    pub(crate) fn moved_bytes(&self) -> u64 {
+        self.stats.promoted_bytes + self.stats.copied_bytes
+    }
+
+    /// Bytes that the heap holds: the nursery, old blocks and large objects.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.nursery.bytes() + self.old_bytes + self.large_bytes
+    }
+
+    /// Lets allocation run to the nursery's end, or, under stress, only for the next
+    /// `request_bytes`, so that each allocation asks first.
+    fn reset_limit(&mut self, request_bytes: usize) {
+        self.limit = match self.config.stress {
+            GcStress::Off => self.nursery.end(),
+            GcStress::On => {
+                let wanted = self.top.wrapping_byte_add(request_bytes);
+                wanted.min(self.nursery.end())
+            }
+        };
+    }
+
+    fn out_of_memory(&self, request_bytes: usize) -> OutOfMemory {
+        OutOfMemory {
+            request_bytes,
+            live_bytes: self.live_bytes,
+            max_bytes: self.config.max_bytes,
+        }
+    }
+}
+
+/// The smallest nursery: it must hold the largest small object several times.
+const MIN_NURSERY_BYTES: usize = 16 << 10;
+/// The largest nursery: beyond the caches a larger one gains nothing.
+const MAX_NURSERY_BYTES: usize = 256 << 20;

@@ -1,0 +1,167 @@
+//! A machine's input, output and arguments.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
+
+/// How long a blocked read waits before it looks whether the run should end.
+const POLL_MILLISECONDS: i32 = 20;
+
+/// What standard host functions read and write.
+pub struct HostIo {
+    input: Input,
+    output: Box<dyn Write>,
+    error: Box<dyn Write>,
+    pub(super) arguments: Vec<Vec<u8>>,
+    started: Instant,
+}
+
+enum Input {
+    /// The process's standard input, read so that a signal is noticed while it blocks.
+    Process { buffer: Vec<u8>, is_at_end: bool },
+    /// Anything else.
+    Reader(io::BufReader<Box<dyn Read>>),
+}
+
+impl fmt::Debug for HostIo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostIo")
+            .field("arguments", &self.arguments.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What came of reading a line.
+pub(super) enum Line {
+    Read(Vec<u8>),
+    End,
+    Interrupted,
+}
+
+impl HostIo {
+    /// The process's own input and output. Output is buffered: [`HostIo::flush`] when a run ends.
+    pub fn process(arguments: Vec<Vec<u8>>) -> Self {
+        Self {
+            input: Input::Process {
+                buffer: Vec::new(),
+                is_at_end: false,
+            },
+            output: Box::new(io::BufWriter::with_capacity(1 << 16, io::stdout())),
+            error: Box::new(io::stderr()),
+            arguments,
+            started: Instant::now(),
+        }
+    }
+
+    /// Other input and output, for embedders and tests.
+    pub fn new(
+        input: impl Read + 'static,
+        output: impl Write + 'static,
+        error: impl Write + 'static,
+        arguments: Vec<Vec<u8>>,
+    ) -> Self {
+        Self {
+            input: Input::Reader(io::BufReader::new(Box::new(input))),
+            output: Box::new(output),
+            error: Box::new(error),
+            arguments,
+            started: Instant::now(),
+        }
+    }
+
+    /// Writes to the output.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.output.write_all(bytes)
+    }
+
+    /// Writes to the error output, behind everything written to the output so far.
+    pub fn write_error(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.output.flush()?;
+        self.error.write_all(bytes)
+    }
+
+    /// Writes out what is buffered.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Reads a line with its newline. `wants_end` is asked now and then while input is awaited.
+    pub(super) fn read_line(&mut self, wants_end: impl Fn() -> bool) -> io::Result<Line> {
+        self.output.flush()?;
+        match &mut self.input {
+            Input::Reader(reader) => {
+                let mut line = Vec::new();
+                io::BufRead::read_until(reader, b'\n', &mut line)?;
+                Ok(if line.is_empty() {
+                    Line::End
+                } else {
+                    Line::Read(line)
+                })
+            }
+            Input::Process { buffer, is_at_end } => {
+                let mut searched = 0;
+                loop {
+                    let found = buffer[searched..].iter().position(|&byte| byte == b'\n');
+                    if let Some(end) = found {
+                        let rest = buffer.split_off(searched + end + 1);
+                        return Ok(Line::Read(std::mem::replace(buffer, rest)));
+                    }
+                    searched = buffer.len();
+                    if *is_at_end {
+                        let line = std::mem::take(buffer);
+                        return Ok(if line.is_empty() {
+                            Line::End
+                        } else {
+                            Line::Read(line)
+                        });
+                    }
+                    if wants_end() {
+                        return Ok(Line::Interrupted);
+                    }
+                    if is_readable()? {
+                        *is_at_end = read_more(buffer)?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Waits a little for standard input. A read would be restarted after a signal and never notice
+/// it; `poll` is not restarted, and comes back by itself for the signal that came just before.
+fn is_readable() -> io::Result<bool> {
+    let mut fd = libc::pollfd {
+        fd: libc::STDIN_FILENO,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one descriptor is passed, and one is counted.
+    let ready = unsafe { libc::poll(&mut fd, 1, POLL_MILLISECONDS) };
+    if ready >= 0 {
+        return Ok(ready > 0);
+    }
+    match io::Error::last_os_error() {
+        error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+        error => Err(error),
+    }
+}
+
+/// Appends what standard input has ready; `true` at its end.
+fn read_more(buffer: &mut Vec<u8>) -> io::Result<bool> {
+    let mut chunk = [0; 1 << 14];
+    // SAFETY: the buffer is as long as is said.
+    let count = unsafe { libc::read(libc::STDIN_FILENO, chunk.as_mut_ptr().cast(), chunk.len()) };
+    if count >= 0 {
+        buffer.extend_from_slice(&chunk[..count as usize]);
+        return Ok(count == 0);
+    }
+    match io::Error::last_os_error() {
+        error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+        error if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        error => Err(error),
+    }
+}

@@ -1,0 +1,245 @@
+//! Arrays.
+//!
+//! Allocation here is a call into the heap, so it charges the node that is current without
+//! asking: with no profile that is a node nobody reads.
+
+use crate::heap::{Kind, LOG, Value, array_bytes};
+use crate::interp::fault::Fault;
+use crate::interp::machine::Machine;
+
+/// The most elements that an array may have.
+const MAX_LENGTH: u64 = 1 << 40;
+
+/// An array of `i[length]` elements, not filled, or the way on without it.
+macro_rules! allocate {
+    ($m:ident, $kind:expr, $length:expr) => {{
+        let length = $length;
+        if length > MAX_LENGTH {
+            return $m.fault(Fault::IndexOutOfBounds);
+        }
+        let bytes = array_bytes($kind, length as usize).unwrap_or(usize::MAX);
+        match (*$m.ctx).heap.try_array($kind, length as usize) {
+            Some(array) => {
+                $m.charge(bytes);
+                array
+            }
+            None => return $m.collect(bytes),
+        }
+    }};
+}
+
+handlers! {
+    /// `r[a] = an array of i[b] references r[c]`
+    fn new_r(m) {
+        let w = m.word();
+        let array = allocate!(m, Kind::RefArray, m.i(w.b));
+        fill(array.add(2), m.i(w.b), m.r(w.c).0);
+        (*m.ctx).heap.born(array);
+        m.set_r(w.a, Value::pointer(array));
+        m.next()
+    }
+    /// `r[a] = an array of i[b] integers i[c]`
+    fn new_i(m) {
+        let w = m.word();
+        let array = allocate!(m, Kind::IntArray, m.i(w.b));
+        fill(array.add(2), m.i(w.b), m.i(w.c));
+        m.set_r(w.a, Value::pointer(array));
+        m.next()
+    }
+    /// `r[a] = an array of i[b] doubles f[c]`
+    fn new_f(m) {
+        let w = m.word();
+        let array = allocate!(m, Kind::FloatArray, m.i(w.b));
+        fill(array.add(2), m.i(w.b), m.i(w.c));
+        m.set_r(w.a, Value::pointer(array));
+        m.next()
+    }
+    /// `r[a] = an array of i[b] bytes i[c]`
+    fn new_b(m) {
+        let w = m.word();
+        let array = allocate!(m, Kind::ByteArray, m.i(w.b));
+        array.add(2).cast::<u8>().write_bytes(m.i(w.c) as u8, m.i(w.b) as usize);
+        m.set_r(w.a, Value::pointer(array));
+        m.next()
+    }
+    /// `r[a] = an array of kind b with the elements that the data word points to: y of them`
+    fn data(m) {
+        let w = m.word();
+        let source = (*m.pc.add(1)).data;
+        let kind = match w.b {
+            0 => Kind::ByteArray,
+            1 => Kind::IntArray,
+            _ => Kind::FloatArray,
+        };
+        let array = allocate!(m, kind, source.y);
+        let size = if kind == Kind::ByteArray { 1 } else { 8 };
+        let bytes = source.y as usize * size;
+        array.add(2).cast::<u8>().copy_from_nonoverlapping(source.x as *const u8, bytes);
+        m.set_r(w.a, Value::pointer(array));
+        m.skip(2)
+    }
+    /// `r[a] = r[b][i[c]]`
+    fn get_r(m) {
+        let w = m.word();
+        match m.element::<u64>(w.b, Kind::RefArray, w.c) {
+            Ok(slot) => { m.set_r(w.a, Value(*slot)); m.next() }
+            Err(fault) => m.fault(fault),
+        }
+    }
+    /// `i[a] = r[b][i[c]]`
+    fn get_i(m) {
+        let w = m.word();
+        match m.element::<u64>(w.b, Kind::IntArray, w.c) {
+            Ok(slot) => { m.set_i(w.a, *slot); m.next() }
+            Err(fault) => m.fault(fault),
+        }
+    }
+    /// `f[a] = r[b][i[c]]`
+    fn get_f(m) {
+        let w = m.word();
+        match m.element::<u64>(w.b, Kind::FloatArray, w.c) {
+            Ok(slot) => { m.set_i(w.a, *slot); m.next() }
+            Err(fault) => m.fault(fault),
+        }
+    }
+    /// `i[a] = r[b][i[c]]`, of bytes or of a string
+    fn get_b(m) {
+        let w = m.word();
+        match m.element::<u8>(w.b, Kind::ByteArray, w.c) {
+            Ok(slot) => { m.set_i(w.a, *slot as u64); m.next() }
+            Err(Fault::WrongKind) => match m.element::<u8>(w.b, Kind::Text, w.c) {
+                Ok(slot) => { m.set_i(w.a, *slot as u64); m.next() }
+                Err(fault) => m.fault(fault),
+            },
+            Err(fault) => m.fault(fault),
+        }
+    }
+    /// `r[a][i[b]] = r[c]`
+    fn set_r(m) {
+        let w = m.word();
+        match m.element::<u64>(w.a, Kind::RefArray, w.b) {
+            Ok(_) if *m.r(w.a).object().unwrap_unchecked() & LOG != 0 => {
+                remember_set_r(m.pc, m.ints, m.refs, m.ctx, m.sp)
+            }
+            Ok(slot) => { *slot = m.r(w.c).0; m.next() }
+            Err(fault) => m.fault(fault),
+        }
+    }
+    /// The store of `set_r` into an array that is not remembered yet
+    #[cold]
+    #[inline(never)]
+    fn remember_set_r(m) {
+        let w = m.word();
+        let array = m.r(w.a).object().unwrap_unchecked();
+        let slot = array.add(2 + m.i(w.b) as usize);
+        (*m.ctx).heap.remember(array, slot);
+        *slot = m.r(w.c).0;
+        m.next()
+    }
+    /// `r[a][i[b]] = i[c]`
+    fn set_i(m) {
+        let w = m.word();
+        match m.element::<u64>(w.a, Kind::IntArray, w.b) {
+            Ok(slot) => { *slot = m.i(w.c); m.next() }
+            Err(fault) => m.fault(fault),
+        }
+    }
+    /// `r[a][i[b]] = f[c]`
+    fn set_f(m) {
+        let w = m.word();
+        match m.element::<u64>(w.a, Kind::FloatArray, w.b) {
+            Ok(slot) => { *slot = m.i(w.c); m.next() }
+            Err(fault) => m.fault(fault),
+        }
+    }
+    /// `r[a][i[b]] = the low byte of i[c]`
+    fn set_b(m) {
+        let w = m.word();
+        match m.element::<u8>(w.a, Kind::ByteArray, w.b) {
+            Ok(slot) => { *slot = m.i(w.c) as u8; m.next() }
+            Err(fault) => m.fault(fault),
+        }
+    }
+    /// `i[a] = the length of r[b]`
+    fn len(m) {
+        let w = m.word();
+        match m.r(w.b).object() {
+            Some(array) if !matches!(kind_byte(array), RECORD | CLOSURE) => {
+                m.set_i(w.a, *array.add(1));
+                m.next()
+            }
+            _ => m.fault(Fault::WrongKind),
+        }
+    }
+    /// `copy i[e] elements of r[c] from i[d] on to r[a] at i[b]`
+    fn copy(m) {
+        match copy_elements(m) {
+            None => m.next(),
+            Some(fault) => m.fault(fault),
+        }
+    }
+}
+
+const RECORD: u8 = Kind::Record.header_byte();
+const CLOSURE: u8 = Kind::Closure.header_byte();
+
+#[inline(always)]
+unsafe fn kind_byte(object: *mut u64) -> u8 {
+    // SAFETY: the caller passes an object.
+    unsafe { *object as u8 & crate::heap::KIND_MASK }
+}
+
+/// Writes `length` times `word`.
+#[inline(always)]
+unsafe fn fill(elements: *mut u64, length: u64, word: u64) {
+    for index in 0..length as usize {
+        // SAFETY: the array was allocated with this length.
+        unsafe { elements.add(index).write(word) };
+    }
+}
+
+/// The work of `copy`: `None`, or why it cannot be done.
+#[inline(always)]
+unsafe fn copy_elements(m: Machine) -> Option<Fault> {
+    // SAFETY: as for all handlers; bounds are checked here before anything is copied.
+    unsafe {
+        let w = m.word();
+        let (Some(to), Some(from)) = (m.r(w.a).object(), m.r(w.c).object()) else {
+            return Some(Fault::WrongKind);
+        };
+        let (to_kind, from_kind) = (kind_byte(to), kind_byte(from));
+        let is_text_to_bytes =
+            to_kind == Kind::ByteArray.header_byte() && from_kind == Kind::Text.header_byte();
+        let is_array = !matches!(to_kind, RECORD | CLOSURE) && to_kind != Kind::Text.header_byte();
+        if !is_array || !(to_kind == from_kind || is_text_to_bytes) {
+            return Some(Fault::WrongKind);
+        }
+        let (to_index, from_index, count) = (m.i(w.b), m.i(w.d), m.i(w.e as u8));
+        let fits = |array: *mut u64, index: u64| {
+            index
+                .checked_add(count)
+                .is_some_and(|end| end <= *array.add(1))
+        };
+        if !fits(to, to_index) || !fits(from, from_index) {
+            return Some(Fault::IndexOutOfBounds);
+        }
+        let (to_index, from_index, count) =
+            (to_index as usize, from_index as usize, count as usize);
+        if to_kind == Kind::ByteArray.header_byte() {
+            let source = from.add(2).cast::<u8>().add(from_index);
+            to.add(2)
+                .cast::<u8>()
+                .add(to_index)
+                .copy_from(source, count);
+            return None;
+        }
+        if to_kind == Kind::RefArray.header_byte() && *to & LOG != 0 {
+            for index in 0..count {
+                (*m.ctx).heap.remember(to, to.add(2 + to_index + index));
+            }
+        }
+        to.add(2 + to_index)
+            .copy_from(from.add(2 + from_index), count);
+        None
+    }
+}

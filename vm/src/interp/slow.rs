@@ -1,0 +1,283 @@
+//! The slow paths: collections, exceptions, attention, host calls, stack overflow.
+//!
+//! Each is a cold handler that calls a function which is not inlined, passes it the five
+//! registers by value, and goes on where that function says or ends the run.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::fault::{FAULT_TAG, Fault};
+use super::handlers::handlers;
+use super::machine::{Context, Machine, Resume};
+use super::trace::Backtrace;
+use super::word::{Frame, Pc};
+use super::{Exit, Trap};
+use crate::heap::{OutOfMemory, Value, record_header};
+use crate::host::{HostCall, HostError};
+
+handlers! {
+    /// Collects so that `ctx.request_bytes` can be had, then does the word again
+    #[cold]
+    #[inline(never)]
+    fn collect(m) {
+        if collect_garbage(m.pc, m.refs, m.ctx, m.sp) { m.go(m.pc) } else { m.stop() }
+    }
+    /// Raises `ctx.fault`
+    #[cold]
+    #[inline(never)]
+    fn raise_fault(m) {
+        if make_fault(m.pc, m.refs, m.ctx, m.sp) && unwind(m.pc, m.ints, m.refs, m.ctx, m.sp) {
+            m.resume()
+        } else {
+            m.stop()
+        }
+    }
+    /// Raises `ctx.exception`
+    #[cold]
+    #[inline(never)]
+    fn raise(m) {
+        if unwind(m.pc, m.ints, m.refs, m.ctx, m.sp) { m.resume() } else { m.stop() }
+    }
+    /// Looks why attention is wanted
+    #[cold]
+    #[inline(never)]
+    fn attend(m) {
+        if see_to_attention(m.pc, m.ctx, m.sp) { m.go(m.pc) } else { m.stop() }
+    }
+    /// Ends the run with a stack overflow
+    #[cold]
+    #[inline(never)]
+    fn overflow(m) {
+        overflow_stack(m.pc, m.ctx, m.sp);
+        m.stop()
+    }
+    /// Calls the host function of the word
+    #[inline(never)]
+    fn call_host(m) {
+        match call_host_function(m.pc, m.ints, m.refs, m.ctx, m.sp) {
+            HostOutcome::Next => m.next(),
+            HostOutcome::Fault => raise_fault(m.pc, m.ints, m.refs, m.ctx, m.sp),
+            HostOutcome::Stop => m.stop(),
+        }
+    }
+}
+
+/// Ends the run: the registers stay where they were, for a backtrace.
+unsafe fn trap(pc: Pc, ctx: *mut Context, sp: *mut Frame, trap: Trap) {
+    // SAFETY: `ctx` is the machine's, and `sp` is above the run's first frame.
+    unsafe {
+        let backtrace = Backtrace::take(&*(*ctx).program, pc, sp);
+        (*ctx).exit = Exit::Trap(trap, backtrace);
+    }
+}
+
+/// Collects; `false` when the run must end.
+#[inline(never)]
+unsafe fn collect_garbage(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut Frame) -> bool {
+    // SAFETY: `pc` is the word that asks; a machine's registers are consistent at every word.
+    unsafe {
+        let bytes = (*ctx).request_bytes;
+        match collect_with_roots(pc, refs, ctx, sp, bytes, None) {
+            Ok(()) => true,
+            Err(error) => {
+                trap(pc, ctx, sp, Trap::OutOfMemory(error));
+                false
+            }
+        }
+    }
+}
+
+/// Collects with the machine's roots, charging the collector.
+///
+/// # Safety
+/// The registers are those of the machine at a word of the running program.
+pub(crate) unsafe fn collect_with_roots(
+    pc: Pc,
+    refs: *mut u64,
+    ctx: *mut Context,
+    sp: *mut Frame,
+    request_bytes: usize,
+    force: Option<crate::heap::Phase>,
+) -> Result<(), OutOfMemory> {
+    // SAFETY: every word between the live registers and the stack's end is a reference, as is
+    // every handle; nothing else refers into the heap while a machine is at a word.
+    unsafe {
+        let count = match (*(*ctx).program).op_at(pc) {
+            Some((function, _)) => function.ref_registers as usize,
+            None => 256,
+        };
+        let (live, length) = (*ctx).stack.live_refs(refs, count);
+        (*ctx).stack.clear_stale(sp, refs, live);
+        let handles = &mut (*ctx).handles;
+        let mut roots = [
+            (live, length),
+            (handles.as_mut_ptr(), handles.len()),
+            (&raw mut (*ctx).exception.0, 1),
+        ];
+        let cell = (*ctx).cell;
+        let interrupted = (*cell).current();
+        (*cell).publish((*ctx).gc_node);
+        let before = (*ctx).heap.moved_bytes();
+        let result = (*ctx).heap.collect(request_bytes, force, &mut roots);
+        let moved = (*ctx).heap.moved_bytes() - before;
+        (*(*ctx).gc_node).charge_bytes(moved);
+        (*cell).publish(interrupted);
+        result
+    }
+}
+
+/// Makes the record that a fault is and puts it into `ctx.exception`.
+#[inline(never)]
+unsafe fn make_fault(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut Frame) -> bool {
+    const BYTES: usize = 16;
+    // SAFETY: as for `collect_garbage`; the record is written before anything else happens.
+    unsafe {
+        let object = match (*ctx).heap.try_small(BYTES) {
+            Some(object) => object,
+            None => {
+                (*ctx).request_bytes = BYTES;
+                if !collect_garbage(pc, refs, ctx, sp) {
+                    return false;
+                }
+                match (*ctx).heap.try_small(BYTES) {
+                    Some(object) => object,
+                    None => unreachable!("a collection has made room for this very request"),
+                }
+            }
+        };
+        *object = record_header(FAULT_TAG, 0, 1);
+        *object.add(1) = (*ctx).fault as u64;
+        (*(*(*ctx).cell).current()).charge_bytes(BYTES as u64);
+        (*ctx).exception = Value::pointer(object);
+        true
+    }
+}
+
+/// Finds the handler of `ctx.exception` and sets `ctx.resume` to it; `false` when there is none
+/// and the run ends.
+#[inline(never)]
+unsafe fn unwind(
+    pc: Pc,
+    ints: *mut u64,
+    refs: *mut u64,
+    ctx: *mut Context,
+    sp: *mut Frame,
+) -> bool {
+    // SAFETY: frames from `sp` down to the run's first one are whole; each `pc` in them but the
+    // first one's follows a call's words.
+    unsafe {
+        let program = &*(*ctx).program;
+        let mut at = Resume { pc, ints, refs, sp };
+        while let Some((function, op)) = program.op_at(at.pc) {
+            if let Some(handler) = function.handler_of(op) {
+                at.pc = handler.target;
+                let machine = Machine {
+                    pc: at.pc,
+                    ints: at.ints,
+                    refs: at.refs,
+                    ctx,
+                    sp: at.sp,
+                };
+                machine.set_r(handler.register, (*ctx).exception);
+                (*ctx).exception = Value::ZERO;
+                if !handler.node.is_null() {
+                    machine.publish(handler.node);
+                }
+                (*ctx).resume = at;
+                return true;
+            }
+            let below = at.sp.sub(1);
+            let frame = *below;
+            // A return address is behind its call; the word before it belongs to the call.
+            let is_first = frame.pc == program.halt();
+            let call = if is_first { frame.pc } else { frame.pc.sub(1) };
+            at = Resume {
+                pc: call,
+                ints: frame.ints,
+                refs: frame.refs,
+                sp: below,
+            };
+        }
+        (*ctx).exit = Exit::Uncaught(Backtrace::take(program, pc, sp));
+        false
+    }
+}
+
+/// Sees to whoever wants attention; `false` when the run ends.
+#[inline(never)]
+unsafe fn see_to_attention(pc: Pc, ctx: *mut Context, sp: *mut Frame) -> bool {
+    // SAFETY: as for `trap`; the flag outlives the context.
+    unsafe {
+        if (*ctx).fuel < 0 {
+            trap(pc, ctx, sp, Trap::OutOfFuel);
+            return false;
+        }
+        match (*(*ctx).attention).swap(0, Relaxed) {
+            0 => true,
+            signal => {
+                trap(pc, ctx, sp, Trap::Interrupted(signal));
+                false
+            }
+        }
+    }
+}
+
+#[inline(never)]
+unsafe fn overflow_stack(pc: Pc, ctx: *mut Context, sp: *mut Frame) {
+    // SAFETY: as for `trap`.
+    unsafe {
+        let limit_bytes = (*ctx).stack.bytes();
+        trap(pc, ctx, sp, Trap::StackOverflow { limit_bytes });
+    }
+}
+
+enum HostOutcome {
+    Next,
+    Fault,
+    Stop,
+}
+
+#[inline(never)]
+unsafe fn call_host_function(
+    pc: Pc,
+    ints: *mut u64,
+    refs: *mut u64,
+    ctx: *mut Context,
+    sp: *mut Frame,
+) -> HostOutcome {
+    // SAFETY: the word is a host call's, whose function was bound when the program was loaded.
+    unsafe {
+        let machine = Machine {
+            pc,
+            ints,
+            refs,
+            ctx,
+            sp,
+        };
+        let word = machine.word();
+        let mut call = HostCall::new(machine, word.a, word.b);
+        let function = (*ctx).hosts.function(word.e as usize);
+        match (*function)(&mut call) {
+            Ok(()) => HostOutcome::Next,
+            Err(HostError::Failed) => {
+                (*ctx).fault = Fault::HostFailed;
+                HostOutcome::Fault
+            }
+            Err(HostError::Exit(code)) => {
+                (*ctx).exit = Exit::Code(code);
+                HostOutcome::Stop
+            }
+            Err(HostError::Io(message)) => {
+                trap(pc, ctx, sp, Trap::Host(message));
+                HostOutcome::Stop
+            }
+            Err(HostError::OutOfMemory(error)) => {
+                trap(pc, ctx, sp, Trap::OutOfMemory(error));
+                HostOutcome::Stop
+            }
+            Err(HostError::Interrupted(signal)) => {
+                trap(pc, ctx, sp, Trap::Interrupted(signal));
+                HostOutcome::Stop
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The memory of the register stacks and the control stack.
+//!
+//! ```text
+//!           bytes                      bytes
+//! base ┌──────────────┐   base + D ┌──────────────┐
+//!      │ i ──>        │   ......   │        <── r │
+//!      └──────────────┘            └──────────────┘
+//! ```
+//!
+//! `i` registers grow up in one area, `r` registers down in another, at the constant distance
+//! [`AREA_DISTANCE_BYTES`] = D. A frame's `refs` pointer is kept that distance (and some slack)
+//! too low, so that "both stacks together still fit into `bytes`" is `ints < refs`: one
+//! comparison of two registers. The displacement is part of the addressing mode, and untouched
+//! pages in between cost nothing.
+//!
+//! The areas are apart so that a word that was ever an `i` register can never be seen as a stale
+//! `r` register: fresh pages are zero, and zero is a valid reference.
+
+use std::ptr;
+
+use super::word::Frame;
+
+/// The distance between the two register areas, and so the largest stack.
+pub(crate) const AREA_DISTANCE_BYTES: usize = 256 << 20;
+/// Registers that a frame may touch above its bases without a check: 256 of each class.
+const SLACK_BYTES: usize = 512 * 8;
+/// What to add to a `refs` pointer, in bytes, to get at the register whose operand is 0: that is
+/// `r255`, the lowest in memory.
+pub(crate) const REF_DISPLACEMENT_BYTES: usize = AREA_DISTANCE_BYTES + SLACK_BYTES - 256 * 8;
+/// The smallest register stack: room for a handful of frames.
+const MIN_BYTES: usize = 64 << 10;
+
+/// Stacks of one machine. The memory is zero where it was never written.
+#[derive(Debug)]
+pub(crate) struct Stack {
+    base: *mut u64,
+    bytes: usize,
+    frames: *mut Frame,
+    frames_bytes: usize,
+    mapped_bytes: usize,
+}
+
+impl Stack {
+    /// Stacks for `bytes` bytes of registers; `None` when the system has no address space.
+    pub(crate) fn new(bytes: usize) -> Option<Self> {
+        let bytes = bytes.clamp(MIN_BYTES, AREA_DISTANCE_BYTES) & !4095;
+        // A call moves at least one base by a slot, so there are at most as many frames as slots;
+        // one more stands for a run's end, and one is never written.
+        let frames_bytes = (bytes / 8 + 2) * size_of::<Frame>();
+        let mapped_bytes = AREA_DISTANCE_BYTES + bytes;
+        let base = map(mapped_bytes)?;
+        let Some(frames) = map(frames_bytes) else {
+            // SAFETY: the area was mapped a moment ago and nothing points into it.
+            unsafe { libc::munmap(base, mapped_bytes) };
+            return None;
+        };
+        Some(Self {
+            base: base.cast(),
+            bytes,
+            frames: frames.cast(),
+            frames_bytes,
+            mapped_bytes,
+        })
+    }
+
+    /// The limit in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The `ints` pointer of the outermost frame.
+    pub(crate) fn first_ints(&self) -> *mut u64 {
+        self.base
+    }
+
+    /// The `refs` pointer of the outermost frame.
+    pub(crate) fn first_refs(&self) -> *mut u64 {
+        self.base.wrapping_byte_add(self.bytes - SLACK_BYTES)
+    }
+
+    /// The first control frame.
+    pub(crate) fn first_frame(&self) -> *mut Frame {
+        self.frames
+    }
+
+    /// The slots of all `r` registers from the `count` registers of the frame at `refs` up to
+    /// the outermost frame's.
+    pub(crate) fn live_refs(&self, refs: *mut u64, count: usize) -> (*mut u64, usize) {
+        let end = self
+            .base
+            .wrapping_byte_add(AREA_DISTANCE_BYTES + self.bytes);
+        let frame_end = refs.wrapping_byte_add(AREA_DISTANCE_BYTES + SLACK_BYTES);
+        let start = frame_end.wrapping_sub(count);
+        (start, (end as usize - start as usize) / 8)
+    }
+
+    /// Zeroes every `r` slot above the top of the stack that may have been written since this was
+    /// done last. `live` is where the live slots start, `sp` where the next control frame goes.
+    ///
+    /// A control frame is written before any register beyond it can be, and frames are written
+    /// without gaps: so the stale frames from `sp` up to the first one that is still zero tell
+    /// how far down the `r` stack has been.
+    ///
+    /// # Safety
+    /// `sp`, `refs` and `live` are those of the frame that runs.
+    pub(crate) unsafe fn clear_stale(&self, sp: *mut Frame, refs: *mut u64, live: *mut u64) {
+        let end = self.frames.wrapping_byte_add(self.frames_bytes);
+        let mut lowest = refs;
+        let mut frame = sp;
+        while frame < end {
+            // SAFETY: the frame lies within the control stack.
+            let stale = unsafe { &mut *frame };
+            if stale.pc.is_null() {
+                break;
+            }
+            lowest = lowest.min(stale.refs);
+            *stale = Frame {
+                pc: ptr::null(),
+                ints: ptr::null_mut(),
+                refs: ptr::null_mut(),
+            };
+            frame = frame.wrapping_add(1);
+        }
+        let area = self.base.wrapping_byte_add(AREA_DISTANCE_BYTES);
+        // A frame's lowest register, and that of a callee at its highest window, lie less than
+        // the slack below its base: at or above its `refs` pointer in the other area.
+        let start = lowest.wrapping_byte_add(AREA_DISTANCE_BYTES).max(area);
+        let count = (live as usize).saturating_sub(start as usize) / 8;
+        // SAFETY: from `start` to `live` lie `r` slots of no live frame.
+        unsafe { start.write_bytes(0, count) };
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // SAFETY: both areas were mapped by `new` with these sizes, and no machine runs on them.
+        unsafe {
+            libc::munmap(self.base.cast(), self.mapped_bytes);
+            libc::munmap(self.frames.cast(), self.frames_bytes);
+        }
+    }
+}
+
+/// Zeroed memory that is not backed until it is touched.
+fn map(bytes: usize) -> Option<*mut libc::c_void> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_NORESERVE;
+    // SAFETY: a fresh anonymous mapping touches no memory of ours.
+    let address = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
+    (address != libc::MAP_FAILED).then_some(address)
+}

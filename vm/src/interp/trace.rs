@@ -1,0 +1,48 @@
+//! Backtraces: which calls were open when a run ended.
+
+use super::word::{Frame, Pc};
+use crate::load::{Location, Program};
+
+/// The most calls that a backtrace keeps at either end.
+const KEPT: usize = 16;
+
+/// The calls that were open, innermost first. Of a deep stack only the ends are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Backtrace {
+    /// The innermost calls.
+    pub innermost: Vec<Location>,
+    /// How many calls are left out in between.
+    pub n_skipped: usize,
+    /// The outermost calls, the outermost last.
+    pub outermost: Vec<Location>,
+}
+
+impl Backtrace {
+    /// The backtrace of a machine at `pc`.
+    ///
+    /// # Safety
+    /// `sp` is above the first frame of the run.
+    pub(crate) unsafe fn take(program: &Program, pc: Pc, sp: *mut Frame) -> Self {
+        let mut depth = 0;
+        // SAFETY: a run's first frame returns to the halting word, so the walk ends there.
+        let frame_at = |depth: usize| unsafe { *sp.sub(depth + 1) };
+        while frame_at(depth).pc != program.halt() {
+            depth += 1;
+        }
+        let location = |level: usize| match level {
+            0 => program.location(pc),
+            // A return address is behind its call; the word before it belongs to the call.
+            _ => program.location(frame_at(level - 1).pc.wrapping_sub(1)),
+        };
+        let n_levels = depth + 1;
+        let n_skipped = n_levels.saturating_sub(2 * KEPT);
+        let n_innermost = if n_skipped > 0 { KEPT } else { n_levels };
+        Self {
+            innermost: (0..n_innermost).filter_map(location).collect(),
+            n_skipped,
+            outermost: (n_innermost + n_skipped..n_levels)
+                .filter_map(location)
+                .collect(),
+        }
+    }
+}

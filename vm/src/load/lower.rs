@@ -1,0 +1,352 @@
+//! Words for all functions, and the distances between them.
+
+use std::ptr;
+
+use profiler::{Node, SourceId};
+
+use super::plan::Plan;
+use super::{LoadConfig, LoadedFunction, LoadedHandler, Program};
+use crate::heap::{Heap, OutOfMemory, Value};
+use crate::interp::handlers::{branch, call};
+use crate::interp::word::{DataWord, Handler, NodeWord, OpWord, Word};
+use crate::isa::{Op, Signature};
+use crate::module::{Constant, Module};
+use crate::verify::{ControlStackId, FunctionFacts, VerifiedModule};
+
+/// Lowers all functions of a module.
+pub(super) fn lower(
+    module: VerifiedModule,
+    config: LoadConfig<'_>,
+    heap: &mut Heap,
+) -> Result<Program, OutOfMemory> {
+    let texts = make_texts(&module, heap)?;
+    let count = module.functions.len() as u32;
+    let mut functions: Box<[_]> = (0..count).map(LoadedFunction::unloaded).collect();
+    let addresses: Vec<*const LoadedFunction> = functions.iter().map(ptr::from_ref).collect();
+    let plans: Vec<Plan> = module
+        .functions
+        .iter()
+        .zip(module.facts())
+        .map(|(function, facts)| {
+            let keeps_enters = config.publishes() || config.counts();
+            Plan::new(function, facts, keeps_enters, config.publishes())
+        })
+        .collect();
+    let entry_sources: Vec<_> = plans.iter().map(|plan| plan.entry_source).collect();
+    let mut code = vec![op_word(call::halt, [0; 4], 0)];
+    let mut call_fixups = Vec::new();
+    let mut entries = Vec::new();
+    for (index, plan) in plans.iter().enumerate() {
+        let mut lowering = Lowering {
+            module: &module,
+            facts: &module.facts()[index],
+            plan,
+            config,
+            texts: &texts,
+            functions: &addresses,
+            entry_sources: &entry_sources,
+            base_source: base_source(&module, index),
+            start: code.len(),
+            code: &mut code,
+            op_of_word: Vec::new(),
+            word_of_op: vec![usize::MAX; module.facts()[index].ops.len() + 1],
+            jump_fixups: Vec::new(),
+            call_fixups: &mut call_fixups,
+            current_op: 0,
+        };
+        lowering.lower_function();
+        let Lowering {
+            start,
+            op_of_word,
+            word_of_op,
+            ..
+        } = lowering;
+        let function = &mut functions[index];
+        function.start = start;
+        function.op_of_word = op_of_word;
+        entries.push(word_of_op);
+    }
+    for (word, callee) in call_fixups {
+        set_distance(&mut code, word, functions[callee].start);
+    }
+    for (index, word_of_op) in entries.iter().enumerate() {
+        let finish = Finish {
+            module: &module,
+            config,
+            code: &code,
+            index,
+            word_of_op,
+        };
+        finish.function(&mut functions[index], &plans[index]);
+    }
+    Ok(Program {
+        module,
+        code,
+        functions,
+    })
+}
+
+/// String constants as static objects; other constants stay where they are.
+fn make_texts(module: &Module, heap: &mut Heap) -> Result<Vec<Value>, OutOfMemory> {
+    let make = |constant: &Constant| match constant {
+        Constant::Text(bytes) => heap.static_text(bytes),
+        _ => Ok(Value::ZERO),
+    };
+    module.constants.iter().map(make).collect()
+}
+
+/// The source that is charged where a function has none open: the program's own top level in the
+/// entry function, nobody in particular elsewhere.
+fn base_source(module: &Module, function: usize) -> SourceId {
+    if function == module.entry as usize {
+        SourceId::MAIN
+    } else {
+        SourceId::UNKNOWN
+    }
+}
+
+/// A signature as a closure call's word holds it.
+pub(super) fn signature_word(sig: Signature) -> u32 {
+    u32::from_le_bytes([
+        sig.int_params,
+        sig.ref_params,
+        sig.int_results,
+        sig.ref_results,
+    ])
+}
+
+pub(super) fn op_word(handler: Handler, [a, b, c, d]: [u8; 4], e: i32) -> Word {
+    Word {
+        op: OpWord {
+            handler,
+            a,
+            b,
+            c,
+            d,
+            e,
+        },
+    }
+}
+
+/// Makes the jump in `word` go to the word `target`.
+fn set_distance(code: &mut [Word], word: usize, target: usize) {
+    let distance = (target as isize - word as isize) * size_of::<Word>() as isize;
+    code[word].op.e = distance as i32;
+}
+
+/// The state of one function's lowering.
+pub(super) struct Lowering<'a> {
+    pub(super) module: &'a Module,
+    pub(super) facts: &'a FunctionFacts,
+    pub(super) plan: &'a Plan,
+    pub(super) config: LoadConfig<'a>,
+    pub(super) texts: &'a [Value],
+    pub(super) functions: &'a [*const LoadedFunction],
+    entry_sources: &'a [Option<SourceId>],
+    base_source: SourceId,
+    start: usize,
+    code: &'a mut Vec<Word>,
+    op_of_word: Vec<u32>,
+    word_of_op: Vec<usize>,
+    /// Words whose jump goes to an op.
+    jump_fixups: Vec<(usize, usize)>,
+    /// Words whose jump goes to a function.
+    call_fixups: &'a mut Vec<(usize, usize)>,
+    /// The op that words are written for.
+    pub(super) current_op: usize,
+}
+
+impl<'a> Lowering<'a> {
+    fn lower_function(&mut self) {
+        let plan = self.plan;
+        let mut position = 0;
+        while let Some(&op) = plan.kept.get(position) {
+            self.current_op = op;
+            self.word_of_op[op] = self.code.len();
+            if self.config.counts_fuel && self.starts_fuel_block(position) {
+                let cost = self.fuel_block_length(position);
+                self.emit(branch::fuel, [0; 4], cost as i32);
+            }
+            position += match self.config.fuses.then(|| self.fuse(position)).flatten() {
+                Some(fused) => fused,
+                None => {
+                    self.select(&self.facts.ops[op]);
+                    1
+                }
+            };
+        }
+        // Dropped ops are where the next kept op is.
+        let mut next = self.code.len();
+        for word in self.word_of_op.iter_mut().rev() {
+            if *word == usize::MAX {
+                *word = next;
+            }
+            next = *word;
+        }
+        for (word, op) in std::mem::take(&mut self.jump_fixups) {
+            set_distance(self.code, word, self.word_of_op[op]);
+        }
+    }
+
+    fn kept_op(&self, position: usize) -> Option<&Op> {
+        self.plan.kept.get(position).map(|&op| &self.facts.ops[op])
+    }
+
+    fn starts_fuel_block(&self, position: usize) -> bool {
+        let follows_jump = position
+            .checked_sub(1)
+            .and_then(|before| self.kept_op(before));
+        let is_after_jump = follows_jump.is_none_or(has_targets);
+        is_after_jump || !self.plan.may_follow(self.plan.kept[position])
+    }
+
+    /// How many ops are run when the block at `position` is.
+    fn fuel_block_length(&self, position: usize) -> usize {
+        let rest = position + 1..self.plan.kept.len();
+        1 + rest
+            .take_while(|&position| !self.starts_fuel_block(position))
+            .count()
+    }
+
+    /// The `N` kept ops from `position` on, when they may be fused.
+    pub(super) fn fusible<const N: usize>(&self, position: usize) -> Option<[&'a Op; N]> {
+        let ops = self.plan.kept.get(position..position + N)?;
+        let follow = ops[1..].iter().all(|&op| self.plan.may_follow(op));
+        let splits_fuel = self.config.counts_fuel
+            && (position + 1..position + N).any(|after| self.starts_fuel_block(after));
+        (follow && !splits_fuel).then(|| std::array::from_fn(|index| &self.facts.ops[ops[index]]))
+    }
+
+    pub(super) fn emit(&mut self, handler: Handler, operands: [u8; 4], e: i32) {
+        self.code.push(op_word(handler, operands, e));
+        self.op_of_word.push(self.current_op as u32);
+    }
+
+    pub(super) fn emit_data(&mut self, x: u64, y: u64) {
+        self.push_data(Word {
+            data: DataWord { x, y },
+        });
+    }
+
+    pub(super) fn emit_nodes(&mut self, callee: *const Node, caller: *const Node) {
+        self.push_data(Word {
+            nodes: NodeWord { callee, caller },
+        });
+    }
+
+    fn push_data(&mut self, word: Word) {
+        self.code.push(word);
+        self.op_of_word.push(self.current_op as u32);
+    }
+
+    /// A word whose jump goes to the op at an offset.
+    pub(super) fn emit_jump(&mut self, handler: Handler, operands: [u8; 4], target: u32) {
+        let op = self
+            .facts
+            .op_at(target)
+            .expect("the verifier has checked targets");
+        self.jump_fixups.push((self.code.len(), op));
+        self.emit(handler, operands, 0);
+    }
+
+    /// A word whose jump goes to a function.
+    pub(super) fn emit_call(&mut self, handler: Handler, operands: [u8; 4], callee: u32) {
+        self.call_fixups.push((self.code.len(), callee as usize));
+        self.emit(handler, operands, 0);
+    }
+
+    /// Whether a jump to this offset goes backward, or nowhere.
+    pub(super) fn is_back(&self, target: u32) -> bool {
+        target <= self.facts.offsets[self.current_op]
+    }
+
+    /// The node of a source of the profile that is taken.
+    pub(super) fn node(&self, source: SourceId) -> *const Node {
+        match self.config.profile {
+            Some(profile) => profile.node(source),
+            None => self.config.sink,
+        }
+    }
+
+    /// The node that is current under a local control stack.
+    pub(super) fn node_of(&self, stack: ControlStackId) -> *const Node {
+        let top = self.facts.control_stacks.top(stack);
+        self.node(top.map_or(self.base_source, |(source, _)| source))
+    }
+
+    /// The node that is current at the op that is lowered.
+    pub(super) fn current_node(&self) -> *const Node {
+        let stack = self.facts.stacks[self.current_op].expect("only reached ops are lowered");
+        self.node_of(stack)
+    }
+
+    /// The node that a direct call of a function enters, and whether that is counted.
+    pub(super) fn callee_node(&self, callee: u32) -> (*const Node, bool) {
+        match self.entry_sources[callee as usize] {
+            Some(source) => (self.node(source), true),
+            None => (self.node(base_source(self.module, callee as usize)), false),
+        }
+    }
+}
+
+fn has_targets(op: &Op) -> bool {
+    !op.opcode().info().falls_through
+        || op.operands().iter().any(|operand| {
+            matches!(
+                operand,
+                crate::isa::Operand::Target(_) | crate::isa::Operand::Targets(_)
+            )
+        })
+}
+
+/// Fills a function's entry in once its code stands at its final address.
+struct Finish<'a> {
+    module: &'a VerifiedModule,
+    config: LoadConfig<'a>,
+    code: &'a [Word],
+    index: usize,
+    word_of_op: &'a [usize],
+}
+
+impl Finish<'_> {
+    fn function(&self, function: &mut LoadedFunction, plan: &Plan) {
+        let source = &self.module.functions[self.index];
+        let facts = &self.module.facts()[self.index];
+        let base = base_source(self.module, self.index);
+        function.entry = &self.code[function.start];
+        function.entry_node = self.node(plan.entry_source.unwrap_or(base));
+        function.count_node = match plan.entry_source {
+            Some(opened) => self.node(opened),
+            None => self.config.sink,
+        };
+        function.signature_word = signature_word(source.signature);
+        function.ref_registers = facts.ref_registers;
+        for (range, stack) in source.handlers.iter().zip(&facts.handler_stacks) {
+            // A range without a stack is never reached, and neither is its handler.
+            let Some(stack) = *stack else { continue };
+            let op_at = |offset: u32| facts.offsets.partition_point(|&op| op < offset);
+            let opened = facts
+                .control_stacks
+                .top(stack)
+                .map_or(base, |(source, _)| source);
+            function.handlers.push(LoadedHandler {
+                start_op: op_at(range.start) as u32,
+                end_op: op_at(range.end) as u32,
+                target: &self.code[self.word_of_op[op_at(range.target)]],
+                register: u8::MAX - range.register,
+                node: if self.config.publishes() {
+                    self.node(opened)
+                } else {
+                    ptr::null()
+                },
+            });
+        }
+    }
+
+    fn node(&self, source: SourceId) -> *const Node {
+        match self.config.profile {
+            Some(profile) => profile.node(source),
+            None => self.config.sink,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The loader: a verified module to threaded code.
+//!
+//! Per function: profiling ops are dropped or fused into calls and returns (`plan.rs`), ops are
+//! fused into superinstructions where a pattern fits (`fuse.rs`), and everything else becomes one
+//! word or a few (`select.rs`). Jumps become distances once all words stand (`lower.rs`).
+//!
+//! Loading happens after verification and keeps, for each word, the op that it came from: handler
+//! tables, backtraces and listings go through that map.
+
+mod fuse;
+mod lower;
+mod plan;
+mod select;
+
+use std::ptr;
+
+use profiler::{Kind, Node, Profile};
+
+use crate::heap::{Heap, OutOfMemory};
+use crate::interp::word::{Pc, Word};
+use crate::verify::VerifiedModule;
+
+/// What a program is loaded for.
+#[derive(Clone, Copy)]
+pub(crate) struct LoadConfig<'a> {
+    /// The profile that is taken, if any. Its nodes' addresses are written into the code.
+    pub(crate) profile: Option<&'a Profile>,
+    /// The node that takes charges nobody wants.
+    pub(crate) sink: &'a Node,
+    /// Whether ops are counted against a budget.
+    pub(crate) counts_fuel: bool,
+    /// Whether superinstructions are used; tests compare with and without.
+    pub(crate) fuses: bool,
+}
+
+impl LoadConfig<'_> {
+    fn has(&self, kind: Kind) -> bool {
+        self.profile
+            .is_some_and(|profile| profile.kinds().contains(kind))
+    }
+
+    /// Whether "current" must be published.
+    pub(crate) fn publishes(&self) -> bool {
+        self.has(Kind::Time) || self.has(Kind::Alloc)
+    }
+
+    /// Whether entries of sources are counted.
+    pub(crate) fn counts(&self) -> bool {
+        self.has(Kind::Count)
+    }
+
+    /// Whether allocations in handlers are charged.
+    pub(crate) fn charges(&self) -> bool {
+        self.has(Kind::Alloc)
+    }
+}
+
+/// Threaded code and what is needed to run it and to tell what it was.
+pub(crate) struct Program {
+    pub(crate) module: VerifiedModule,
+    /// The code of all functions. The first word ends a run; it belongs to no function.
+    code: Vec<Word>,
+    functions: Box<[LoadedFunction]>,
+}
+
+/// A function in threaded code. Closures point to it, so it must not move.
+#[repr(C)]
+pub(crate) struct LoadedFunction {
+    /// Where calls go.
+    pub(crate) entry: Pc,
+    /// The node that is current from the entry on.
+    pub(crate) entry_node: *const Node,
+    /// The node that counts calls; the sink when the function opens no source of its own.
+    pub(crate) count_node: *const Node,
+    /// The signature as a closure call's word holds it.
+    pub(crate) signature_word: u32,
+    /// How many `r` registers a collection must look at while the function runs.
+    pub(crate) ref_registers: u16,
+    /// The function's index in the module.
+    pub(crate) index: u32,
+    /// The index of the function's first word.
+    start: usize,
+    /// For each of its words the op it belongs to.
+    op_of_word: Vec<u32>,
+    handlers: Vec<LoadedHandler>,
+}
+
+/// An exception handler in threaded code.
+#[derive(Clone, Copy)]
+pub(crate) struct LoadedHandler {
+    start_op: u32,
+    end_op: u32,
+    /// Where the handler starts.
+    pub(crate) target: Pc,
+    /// The operand of the `r` register that receives the exception.
+    pub(crate) register: u8,
+    /// The node that is current at the handler; null when nothing is published.
+    pub(crate) node: *const Node,
+}
+
+/// A place in a program: a function and the op that runs there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The function's index.
+    pub function: u32,
+    /// The op's offset in the function, in bytes.
+    pub offset: u32,
+}
+
+impl Program {
+    /// Lowers a module. String constants are made in `heap`.
+    pub(crate) fn load(
+        module: VerifiedModule,
+        config: LoadConfig<'_>,
+        heap: &mut Heap,
+    ) -> Result<Self, OutOfMemory> {
+        lower::lower(module, config, heap)
+    }
+
+    /// The word that a run's first frame returns to.
+    pub(crate) fn halt(&self) -> Pc {
+        self.code.as_ptr()
+    }
+
+    pub(crate) fn function(&self, index: u32) -> &LoadedFunction {
+        &self.functions[index as usize]
+    }
+
+    /// The function that a word belongs to, with the index of the op there; `None` for the word
+    /// that ends a run.
+    pub(crate) fn op_at(&self, pc: Pc) -> Option<(&LoadedFunction, u32)> {
+        let word = (pc.addr() - self.code.as_ptr().addr()) / size_of::<Word>();
+        let after = self
+            .functions
+            .partition_point(|function| function.start <= word);
+        let function = &self.functions[after.checked_sub(1)?];
+        let op = *function.op_of_word.get(word - function.start)?;
+        Some((function, op))
+    }
+
+    /// The place in the module that a word came from.
+    pub(crate) fn location(&self, pc: Pc) -> Option<Location> {
+        let (function, op) = self.op_at(pc)?;
+        let offset = self.module.facts()[function.index as usize].offsets[op as usize];
+        Some(Location {
+            function: function.index,
+            offset,
+        })
+    }
+}
+
+impl LoadedFunction {
+    fn unloaded(index: u32) -> Self {
+        Self {
+            entry: ptr::null(),
+            entry_node: ptr::null(),
+            count_node: ptr::null(),
+            signature_word: 0,
+            ref_registers: 0,
+            index,
+            start: 0,
+            op_of_word: Vec::new(),
+            handlers: Vec::new(),
+        }
+    }
+
+    /// The handler that an exception raised by the op goes to.
+    pub(crate) fn handler_of(&self, op: u32) -> Option<&LoadedHandler> {
+        self.handlers
+            .iter()
+            .find(|handler| handler.start_op <= op && op < handler.end_op)
+    }
+}

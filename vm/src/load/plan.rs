@@ -1,0 +1,110 @@
+//! Which ops of a function become code, and where blocks start.
+//!
+//! Without a profile Enter and Leave vanish. With one, the Enter that a function starts with is
+//! done by its callers, and a Leave before an exit by the return; only those in between stay.
+
+use crate::isa::{Op, Operand, SourceRef};
+use crate::module::Function;
+use crate::verify::{ControlStackId, FunctionFacts};
+use profiler::SourceId;
+
+/// The ops that are kept, by index, and what is known of them.
+pub(super) struct Plan {
+    /// Indices of the ops to lower, in order.
+    pub(super) kept: Vec<usize>,
+    /// For each op whether control may come to it other than from the op before.
+    pub(super) is_leader: Vec<bool>,
+    /// For each op whether its effect belongs to another handler range than the op before.
+    is_boundary: Vec<bool>,
+    /// The source that the function opens first, for its callers to enter.
+    pub(super) entry_source: Option<SourceId>,
+}
+
+impl Plan {
+    /// Plans a function. `keeps_enters` and `keeps_leaves` say what a profile needs.
+    pub(super) fn new(
+        function: &Function,
+        facts: &FunctionFacts,
+        keeps_enters: bool,
+        keeps_leaves: bool,
+    ) -> Self {
+        let count = facts.ops.len();
+        let mut is_leader = vec![false; count];
+        let mut is_boundary = vec![false; count + 1];
+        let index_of = |offset: u32| {
+            facts
+                .op_at(offset)
+                .expect("the verifier has checked targets")
+        };
+        for op in &facts.ops {
+            for operand in op.operands() {
+                match operand {
+                    Operand::Target(target) => is_leader[index_of(target)] = true,
+                    Operand::Targets(targets) => {
+                        targets
+                            .iter()
+                            .for_each(|&target| is_leader[index_of(target)] = true);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for range in &function.handlers {
+            is_boundary[index_of(range.start)] = true;
+            is_boundary[facts.offsets.partition_point(|&offset| offset < range.end)] = true;
+            is_leader[index_of(range.target)] = true;
+        }
+        let entry_source = match facts.ops.first() {
+            Some(Op::Enter {
+                source: SourceRef(id),
+            }) => Some(SourceId(*id)),
+            _ => None,
+        };
+        let mut plan = Self {
+            kept: Vec::new(),
+            is_leader,
+            is_boundary,
+            entry_source,
+        };
+        for (index, op) in facts.ops.iter().enumerate() {
+            let keeps = match op {
+                Op::Enter { .. } => {
+                    let is_callers = index == 0 && !plan.is_leader[0];
+                    keeps_enters && !is_callers
+                }
+                Op::Leave { .. } => keeps_leaves && !is_before_exit(facts, index),
+                _ => true,
+            };
+            let is_reached = facts.stacks[index].is_some();
+            if keeps && is_reached {
+                plan.kept.push(index);
+            } else if index + 1 < count {
+                // Whoever comes to a dropped op comes to the next one.
+                plan.is_leader[index + 1] |= plan.is_leader[index];
+                plan.is_boundary[index + 1] |= plan.is_boundary[index];
+            }
+        }
+        plan
+    }
+
+    /// Whether the op may be fused with the kept op before it.
+    pub(super) fn may_follow(&self, op: usize) -> bool {
+        !self.is_leader[op] && !self.is_boundary[op]
+    }
+}
+
+/// Whether only other Leaves stand between a Leave and a return or tail call.
+fn is_before_exit(facts: &FunctionFacts, leave: usize) -> bool {
+    let leaves = facts.ops[leave..]
+        .iter()
+        .take_while(|op| matches!(op, Op::Leave { .. }))
+        .count();
+    let exit = leave + leaves;
+    let is_empty = facts.stacks.get(exit).copied().flatten() == Some(ControlStackId::EMPTY);
+    let op = facts.ops.get(exit);
+    is_empty
+        && matches!(
+            op,
+            Some(Op::Ret {} | Op::TailCall { .. } | Op::TailCallClosure { .. })
+        )
+}

@@ -1,0 +1,416 @@
+//! One op to its words.
+
+use super::lower::{Lowering, signature_word};
+use crate::heap::Value;
+use crate::interp::handlers::record::list_words;
+use crate::interp::handlers::{arithmetic as int, array, branch, call, float, record, text};
+use crate::interp::word::Handler;
+use crate::isa::*;
+use crate::module::Constant;
+
+/// The operand of an `r` register: the `r` stack grows down.
+pub(super) fn r(register: u8) -> u8 {
+    u8::MAX - register
+}
+
+/// The generic handler with its parameters chosen at load.
+macro_rules! twin {
+    ($module:ident::$handler:ident, $first:expr) => {
+        if $first {
+            $module::$handler::<true> as crate::interp::word::Handler
+        } else {
+            $module::$handler::<false>
+        }
+    };
+    ($module:ident::$handler:ident, $first:expr, $second:expr) => {
+        match ($first, $second) {
+            (false, false) => $module::$handler::<false, false> as crate::interp::word::Handler,
+            (false, true) => $module::$handler::<false, true>,
+            (true, false) => $module::$handler::<true, false>,
+            (true, true) => $module::$handler::<true, true>,
+        }
+    };
+}
+
+pub(super) use twin;
+
+/// Words of `dst, src, src`; of `dst, src`; of `dst, src, imm`; of a comparison and jump.
+macro_rules! select_families {
+    ($self:ident, $op:ident;
+     binary { $($binary:ident => $binary_handler:path,)+ }
+     unary { $($unary:ident => $unary_handler:path,)+ }
+     imm { $($imm:ident => $imm_handler:path,)+ }
+     jump { $($jump:ident => $jump_module:ident::$jump_handler:ident,)+ }
+     jump_imm { $($jump_imm:ident => $small_module:ident::$small:ident, $wide_module:ident::$wide:ident,)+ }
+     $($pattern:pat => $body:expr,)+) => {
+        match $op {
+            $( Op::$binary { dst, lhs, rhs } => {
+                $self.emit($binary_handler, [dst.0, lhs.0, rhs.0, 0], 0);
+            } )+
+            $( Op::$unary { dst, src } => $self.emit($unary_handler, [dst.0, src.0, 0, 0], 0), )+
+            $( Op::$imm { dst, lhs, rhs } => {
+                $self.emit($imm_handler, [dst.0, lhs.0, 0, 0], rhs.0);
+            } )+
+            $( Op::$jump { lhs, rhs, target } => {
+                let handler = twin!($jump_module::$jump_handler, $self.is_back(target.0));
+                $self.emit_jump(handler, [lhs.0, rhs.0, 0, 0], target.0);
+            } )+
+            $( Op::$jump_imm { lhs, rhs, target } => {
+                let back = $self.is_back(target.0);
+                match i16::try_from(rhs.0) {
+                    Ok(small) => {
+                        let [low, high] = small.to_le_bytes();
+                        let operands = [lhs.0, 0, low, high];
+                        $self.emit_jump(twin!($small_module::$small, back), operands, target.0);
+                    }
+                    Err(_) => {
+                        $self.emit_jump(twin!($wide_module::$wide, back), [lhs.0, 0, 0, 0], target.0);
+                        $self.emit_data(rhs.0 as i64 as u64, 0);
+                    }
+                }
+            } )+
+            $( $pattern => $body, )+
+        }
+    };
+}
+
+impl Lowering<'_> {
+    /// Writes the words of one op.
+    pub(super) fn select(&mut self, op: &Op) {
+        select_families! { self, op;
+            binary {
+                Add => int::add, Sub => int::sub, Mul => int::mul,
+                AddOvf => int::add_ovf, SubOvf => int::sub_ovf, MulOvf => int::mul_ovf,
+                Quot => int::quot, Rem => int::rem, Div => int::div, Modulo => int::modulo,
+                UDiv => int::udiv, URem => int::urem,
+                And => int::and, Or => int::or, Xor => int::xor,
+                Shl => int::shl, Shr => int::shr, Sar => int::sar,
+                Eq => int::eq, Ne => int::ne, Lt => int::lt, Le => int::le,
+                Ult => int::ult, Ule => int::ule,
+                FEq => float::feq, FLt => float::flt, FLe => float::fle,
+                FAdd => float::fadd, FSub => float::fsub, FMul => float::fmul, FDiv => float::fdiv,
+            }
+            unary {
+                Mov => int::mov, Neg => int::neg, NegOvf => int::neg_ovf, Not => int::not,
+                Popcount => int::popcount, Clz => int::clz, Ctz => int::ctz,
+                FNeg => float::fneg, FAbs => float::fabs, FSqrt => float::fsqrt,
+                FFloor => float::ffloor, FCeil => float::fceil, FTrunc => float::ftrunc,
+                FRound => float::fround, FSingle => float::fsingle,
+                IToF => float::itof, FToI => float::ftoi,
+            }
+            imm {
+                AddImm => int::add_imm, MulImm => int::mul_imm, RSubImm => int::rsub_imm,
+                AddOvfImm => int::add_ovf_imm, AndImm => int::and_imm, OrImm => int::or_imm,
+                XorImm => int::xor_imm, ShlImm => int::shl_imm, ShrImm => int::shr_imm,
+                SarImm => int::sar_imm,
+            }
+            jump {
+                Jeq => branch::jeq, Jne => branch::jne, Jlt => branch::jlt,
+                Jle => branch::jle, Jgt => branch::jgt, Jge => branch::jge,
+                Jult => branch::jult, Jule => branch::jule,
+                JFEq => branch::jfeq, JFNe => branch::jfne, JFLt => branch::jflt,
+                JFLe => branch::jfle, JFNLt => branch::jfnlt, JFNLe => branch::jfnle,
+            }
+            jump_imm {
+                JeqImm => branch::jeq_imm, branch::jeq_wide,
+                JneImm => branch::jne_imm, branch::jne_wide,
+                JltImm => branch::jlt_imm, branch::jlt_wide,
+                JleImm => branch::jle_imm, branch::jle_wide,
+                JgtImm => branch::jgt_imm, branch::jgt_wide,
+                JgeImm => branch::jge_imm, branch::jge_wide,
+            }
+            Op::RMov { dst, src } => self.emit(int::rmov, [r(dst.0), r(src.0), 0, 0], 0),
+            Op::Int { dst, value } => self.int(dst.0, value.0),
+            Op::Float { dst, value } => self.int(dst.0, value.0.to_bits() as i64),
+            Op::Null { dst } => self.constant(dst, Value::null()),
+            Op::Imm { dst, value } => self.constant(dst, Value((value.0 as i64 as u64) << 1)),
+            Op::Text { dst, constant } => self.constant(dst, self.texts[constant.0 as usize]),
+            Op::Data { dst, constant } => self.data(dst.0, constant.0),
+            Op::ToImm { dst, src } => self.emit(int::to_imm, [r(dst.0), src.0, 0, 0], 0),
+            Op::OfImm { dst, src } => self.emit(int::of_imm, [dst.0, r(src.0), 0, 0], 0),
+            Op::SExt { dst, src, bits } => self.emit(int::sext, [dst.0, src.0, 0, 0], 64 - bits.0),
+            Op::ZExt { dst, src, bits } => self.emit(int::zext, [dst.0, src.0, 0, 0], 64 - bits.0),
+            Op::Same { dst, lhs, rhs } => {
+                self.emit(int::same, [dst.0, r(lhs.0), r(rhs.0), 0], 0);
+            },
+            Op::IsNull { dst, src } => self.emit(int::is_null, [dst.0, r(src.0), 0, 0], 0),
+            Op::IsImm { dst, src } => self.emit(int::is_imm, [dst.0, r(src.0), 0, 0], 0),
+            Op::Jmp { target } => {
+                let handler = twin!(branch::jmp, self.is_back(target.0));
+                self.emit_jump(handler, [0; 4], target.0);
+            },
+            Op::JNull { src, target } => {
+                let handler = twin!(branch::jnull, self.is_back(target.0));
+                self.emit_jump(handler, [r(src.0), 0, 0, 0], target.0);
+            },
+            Op::JNonNull { src, target } => {
+                let handler = twin!(branch::jnonnull, self.is_back(target.0));
+                self.emit_jump(handler, [r(src.0), 0, 0, 0], target.0);
+            },
+            Op::JImm { src, target } => {
+                let handler = twin!(branch::jimm, self.is_back(target.0));
+                self.emit_jump(handler, [r(src.0), 0, 0, 0], target.0);
+            },
+            Op::JSame { lhs, rhs, target } => {
+                let handler = twin!(branch::jsame, self.is_back(target.0));
+                self.emit_jump(handler, [r(lhs.0), r(rhs.0), 0, 0], target.0);
+            },
+            Op::Switch { index, targets } => self.switch(index.0, &targets.0),
+            Op::New { dst, tag, refs, ints } => self.new_record(dst.0, tag.0, &refs.0, &ints.0),
+            Op::LdR { dst, record, field } => {
+                self.emit(record::ld_r, [r(dst.0), r(record.0), field.0, 0], 0);
+            },
+            Op::LdI { dst, record, field } => {
+                self.emit(record::ld_i, [dst.0, r(record.0), field.0, 0], 0);
+            },
+            Op::StR { record, field, src } => {
+                self.emit(record::st_r, [r(record.0), field.0, r(src.0), 0], 0);
+            },
+            Op::StI { record, field, src } => {
+                self.emit(record::st_i, [r(record.0), field.0, src.0, 0], 0);
+            },
+            Op::GetTag { dst, record } => self.emit(record::tag, [dst.0, r(record.0), 0, 0], 0),
+            Op::NewR { dst, length, fill } => {
+                self.emit(array::new_r, [r(dst.0), length.0, r(fill.0), 0], 0);
+            },
+            Op::NewI { dst, length, fill } => {
+                self.emit(array::new_i, [r(dst.0), length.0, fill.0, 0], 0);
+            },
+            Op::NewF { dst, length, fill } => {
+                self.emit(array::new_f, [r(dst.0), length.0, fill.0, 0], 0);
+            },
+            Op::NewB { dst, length, fill } => {
+                self.emit(array::new_b, [r(dst.0), length.0, fill.0, 0], 0);
+            },
+            Op::GetR { dst, array, index } => {
+                self.emit(array::get_r, [r(dst.0), r(array.0), index.0, 0], 0);
+            },
+            Op::GetI { dst, array, index } => {
+                self.emit(array::get_i, [dst.0, r(array.0), index.0, 0], 0);
+            },
+            Op::GetF { dst, array, index } => {
+                self.emit(array::get_f, [dst.0, r(array.0), index.0, 0], 0);
+            },
+            Op::GetB { dst, array, index } => {
+                self.emit(array::get_b, [dst.0, r(array.0), index.0, 0], 0);
+            },
+            Op::SetR { array, index, src } => {
+                self.emit(array::set_r, [r(array.0), index.0, r(src.0), 0], 0);
+            },
+            Op::SetI { array, index, src } => {
+                self.emit(array::set_i, [r(array.0), index.0, src.0, 0], 0);
+            },
+            Op::SetF { array, index, src } => {
+                self.emit(array::set_f, [r(array.0), index.0, src.0, 0], 0);
+            },
+            Op::SetB { array, index, src } => {
+                self.emit(array::set_b, [r(array.0), index.0, src.0, 0], 0);
+            },
+            Op::Len { dst, array } => self.emit(array::len, [dst.0, r(array.0), 0, 0], 0),
+            Op::Copy { dst, dst_index, src, src_index, count } => {
+                let operands = [r(dst.0), dst_index.0, r(src.0), src_index.0];
+                self.emit(array::copy, operands, count.0 as i32);
+            },
+            Op::Cat { dst, lhs, rhs } => {
+                self.emit(text::cat, [r(dst.0), r(lhs.0), r(rhs.0), 0], 0);
+            },
+            Op::Cmp { dst, lhs, rhs } => self.emit(text::cmp, [dst.0, r(lhs.0), r(rhs.0), 0], 0),
+            Op::SubStr { dst, src, index, count } => {
+                self.emit(text::sub_str, [r(dst.0), r(src.0), index.0, count.0], 0);
+            },
+            Op::StrOfInt { dst, src } => self.emit(text::str_of_int, [r(dst.0), src.0, 0, 0], 0),
+            Op::StrOfFloat { dst, src } => {
+                self.emit(text::str_of_float, [r(dst.0), src.0, 0, 0], 0);
+            },
+            Op::IntOfStr { dst, ok, src } => {
+                self.emit(text::int_of_str, [dst.0, ok.0, r(src.0), 0], 0);
+            },
+            Op::FloatOfStr { dst, ok, src } => {
+                self.emit(text::float_of_str, [dst.0, ok.0, r(src.0), 0], 0);
+            },
+            Op::StrOfBytes { dst, src } => {
+                self.emit(text::str_of_bytes, [r(dst.0), r(src.0), 0, 0], 0);
+            },
+            Op::Closure { dst, function, refs, ints } => {
+                self.closure(dst.0, function.0, &refs.0, &ints.0);
+            },
+            Op::CapR { dst, closure, field } => {
+                self.emit(record::cap_r, [r(dst.0), r(closure.0), field.0, 0], 0);
+            },
+            Op::CapI { dst, closure, field } => {
+                self.emit(record::cap_i, [dst.0, r(closure.0), field.0, 0], 0);
+            },
+            Op::Call { function, ints, refs } => self.call(function.0, ints.0, refs.0),
+            Op::CallClosure { closure, sig, ints, refs } => {
+                self.call_closure(closure.0, sig.0, ints.0, refs.0);
+            },
+            Op::CallHost { host, ints, refs } => {
+                self.emit(call::call_host, [ints.0, refs.0, 0, 0], host.0 as i32);
+            },
+            Op::TailCall { function } => self.tail_call(function.0),
+            Op::TailCallClosure { closure, sig } => {
+                let (publishes, counts) = (self.config.publishes(), self.config.counts());
+                let handler = twin!(call::tail_call_closure, publishes, counts);
+                let operands = [0, 0, r(closure.0), r(sig.0.ref_params)];
+                self.emit(handler, operands, signature_word(sig.0) as i32);
+            },
+            Op::Ret {} => self.emit(twin!(call::ret, self.config.publishes()), [0; 4], 0),
+            Op::Raise { exception } => self.emit(call::raise, [r(exception.0), 0, 0, 0], 0),
+            Op::MatchFail {} => self.emit(call::match_fail, [0; 4], 0),
+            Op::Enter { source } => self.enter(profiler::SourceId(source.0)),
+            Op::Leave { .. } => self.leave(),
+        }
+    }
+
+    fn int(&mut self, dst: u8, value: i64) {
+        match i32::try_from(value) {
+            Ok(small) => self.emit(int::int, [dst, 0, 0, 0], small),
+            Err(_) => {
+                self.emit(int::int_wide, [dst, 0, 0, 0], 0);
+                self.emit_data(value as u64, 0);
+            }
+        }
+    }
+
+    fn constant(&mut self, dst: &ROut, value: Value) {
+        self.emit(int::constant, [r(dst.0), 0, 0, 0], 0);
+        self.emit_data(value.0, 0);
+    }
+
+    fn data(&mut self, dst: u8, constant: u32) {
+        let (kind, address, length) = match &self.module.constants[constant as usize] {
+            Constant::Text(bytes) | Constant::Bytes(bytes) => (0, bytes.as_ptr(), bytes.len()),
+            Constant::Ints(values) => (1, values.as_ptr().cast(), values.len()),
+            Constant::Floats(values) => (2, values.as_ptr().cast(), values.len()),
+        };
+        self.emit(array::data, [r(dst), kind, 0, 0], 0);
+        self.emit_data(address.expose_provenance() as u64, length as u64);
+    }
+
+    /// A table of jumps stands behind the word, and behind it the op that comes next.
+    fn switch(&mut self, index: u8, targets: &[u32]) {
+        self.emit(branch::switch, [index, 0, 0, 0], targets.len() as i32);
+        for &target in targets {
+            self.emit_jump(branch::jmp::<false>, [0; 4], target);
+        }
+    }
+
+    fn new_record(&mut self, dst: u8, tag: u16, refs: &[u8], ints: &[u8]) {
+        macro_rules! small {
+            ($($refs:literal, $ints:literal;)+) => {
+                match (refs.len(), ints.len()) {
+                    $( ($refs, $ints) => Some(if self.config.charges() {
+                        record::new::<$refs, $ints, true> as Handler
+                    } else {
+                        record::new::<$refs, $ints, false>
+                    }), )+
+                    _ => None,
+                }
+            };
+        }
+        let small = small! { 0, 0; 1, 0; 0, 1; 2, 0; 1, 1; 0, 2; 3, 0; 2, 1; 1, 2; 0, 3; };
+        let list: Vec<u8> = refs
+            .iter()
+            .map(|&one| r(one))
+            .chain(ints.iter().copied())
+            .collect();
+        match small {
+            Some(handler) => {
+                let mut operands = [r(dst), 0, 0, 0];
+                operands[1..1 + list.len()].copy_from_slice(&list);
+                self.emit(handler, operands, tag as i32);
+            }
+            None => {
+                let handler = twin!(record::new_any, self.config.charges());
+                self.emit(
+                    handler,
+                    [r(dst), refs.len() as u8, ints.len() as u8, 0],
+                    tag as i32,
+                );
+                self.emit_list(&list);
+            }
+        }
+    }
+
+    fn closure(&mut self, dst: u8, function: u32, refs: &[u8], ints: &[u8]) {
+        let list: Vec<u8> = refs
+            .iter()
+            .map(|&one| r(one))
+            .chain(ints.iter().copied())
+            .collect();
+        let handler = twin!(record::closure, self.config.charges());
+        self.emit(handler, [r(dst), refs.len() as u8, ints.len() as u8, 0], 0);
+        let address = self.functions[function as usize].expose_provenance();
+        self.emit_data(address as u64, 0);
+        self.emit_list(&list);
+    }
+
+    /// Data words that list operands.
+    fn emit_list(&mut self, list: &[u8]) {
+        let mut words = vec![0; list_words(list.len()) * 16];
+        words[..list.len()].copy_from_slice(list);
+        for word in words.chunks_exact(16) {
+            let half = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| word[at + i]));
+            self.emit_data(half(0), half(8));
+        }
+    }
+
+    fn call(&mut self, function: u32, ints: u8, refs: u8) {
+        let (publishes, counts) = (self.config.publishes(), self.config.counts());
+        if !publishes && !counts {
+            return self.emit_call(call::call, [ints, refs, 0, 0], function);
+        }
+        let (node, is_counted) = self.callee_node(function);
+        let handler = twin!(call::call_profiled, publishes, counts && is_counted);
+        self.emit_call(handler, [ints, refs, 0, 0], function);
+        self.emit_nodes(node, self.current_node());
+    }
+
+    fn call_closure(&mut self, closure: u8, sig: Signature, ints: u8, refs: u8) {
+        let (publishes, counts) = (self.config.publishes(), self.config.counts());
+        let operands = [ints, refs, r(closure), r(sig.ref_params)];
+        let word = signature_word(sig) as i32;
+        if !publishes && !counts {
+            return self.emit(call::call_closure, operands, word);
+        }
+        let handler = twin!(call::call_closure_profiled, publishes, counts);
+        self.emit(handler, operands, word);
+        let caller = self.current_node();
+        self.emit_nodes(caller, caller);
+    }
+
+    fn tail_call(&mut self, function: u32) {
+        let (publishes, counts) = (self.config.publishes(), self.config.counts());
+        if !publishes && !counts {
+            return self.emit_call(call::tail_call, [0; 4], function);
+        }
+        let (node, is_counted) = self.callee_node(function);
+        let handler = twin!(call::tail_call_profiled, publishes, counts && is_counted);
+        self.emit_call(handler, [0; 4], function);
+        self.emit_nodes(node, node);
+    }
+
+    fn enter(&mut self, source: profiler::SourceId) {
+        let node = self.node(source);
+        let handler = twin!(
+            call::enter_node,
+            self.config.publishes(),
+            self.config.counts()
+        );
+        self.emit(handler, [0; 4], 0);
+        self.emit_nodes(node, node);
+    }
+
+    /// After a Leave the source below it is current again.
+    fn leave(&mut self) {
+        let stack = self.facts.stacks[self.current_op].expect("only reached ops are lowered");
+        let (_, below) = self
+            .facts
+            .control_stacks
+            .top(stack)
+            .expect("the verifier found it open");
+        let node = self.node_of(below);
+        self.emit(call::leave_node, [0; 4], 0);
+        self.emit_nodes(node, node);
+    }
+}
