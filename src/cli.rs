@@ -72,7 +72,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub(crate) profile_out: Option<PathBuf>,
     /// Ticks a second of a time profile
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) hz: u32,
     /// The most bytes that the heap may hold; K, M and G are understood
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "4G")]

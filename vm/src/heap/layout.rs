@@ -128,7 +128,7 @@ impl Value {
 
     /// The object, which may be null's; `None` when this is an immediate.
     pub(crate) fn object(self) -> Option<*mut u64> {
-        (self.0 & 1 == 1).then_some((self.0 - 1) as *mut u64)
+        (self.0 & 1 == 1).then(|| (self.0 - 1) as *mut u64)
     }
 }
 

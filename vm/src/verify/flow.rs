@@ -228,12 +228,20 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    /// Whatever the op does, it may raise: the state before it flows to the handler. A callee that
-    /// raises leaves nothing of the call's windows.
+    /// Most ops may raise: the state before them flows to the handler. A callee that raises leaves
+    /// nothing of the call's windows. Leaving a function raises nothing, so a source that is open
+    /// where the range starts may be closed for that.
     fn flow_to_handler(&mut self, position: usize, state: State) -> Result<(), Fault> {
         let Some(index) = self.covering[position].map(usize::from) else {
             return Ok(());
         };
+        let op = &self.decoded.ops[position];
+        if matches!(
+            op,
+            Op::Enter { .. } | Op::Leave { .. } | Op::Ret {} | Op::TailCall { .. }
+        ) {
+            return Ok(());
+        }
         let range = self.handlers[index];
         let start = self.position(range.start);
         // A range may be entered in its middle; then its first op says what is open there.
@@ -249,7 +257,7 @@ impl<'a> Flow<'a> {
         }
         self.handler_stacks[index] = Some(stack);
         let mut at_handler = State { stack, ..state };
-        if let Some((_, ints, refs)) = self.call_of(&self.decoded.ops[position]) {
+        if let Some((_, ints, refs)) = self.call_of(op) {
             at_handler.ints.window(ints, 0);
             at_handler.refs.window(refs, 0);
         }

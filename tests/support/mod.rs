@@ -1,0 +1,117 @@
+//! What several test programs need.
+
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use repl::assembler::vm::host::{HostIo, Hosts};
+use repl::assembler::vm::module::Module;
+use repl::assembler::vm::profiler::{KindSet, Profile};
+use repl::assembler::vm::verify::{VerifiedModule, verify};
+use repl::assembler::vm::{Vm, VmConfig};
+use repl::assembler::{AssembleOptions, assemble};
+
+/// The repository's folder.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The `vm` command, to be run in a folder of its own so that it leaves nothing behind.
+pub fn vm(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vm"));
+    command.current_dir(folder).env_remove("VM_PROFILE");
+    command
+}
+
+/// Standard output as text.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Standard error as text.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Files of a folder with this ending, sorted.
+pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder can be read");
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry can be read").path())
+        .filter(|path| path.extension().is_some_and(|one| one == ending))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Assembles text that must assemble.
+pub fn module_of(text: &str) -> Module {
+    let options = AssembleOptions {
+        file_name: "test.asm".into(),
+        ..AssembleOptions::default()
+    };
+    assemble(text, &options).unwrap_or_else(|errors| {
+        let shown: Vec<_> = errors
+            .iter()
+            .map(|error| error.render("test.asm", text))
+            .collect();
+        panic!("{}", shown.join("\n"))
+    })
+}
+
+/// Assembles and verifies text that must do both.
+pub fn verified(text: &str) -> VerifiedModule {
+    verify(module_of(text)).expect("what the assembler makes verifies")
+}
+
+/// A machine for text, without input, whose output goes nowhere.
+pub fn machine(text: &str, config: VmConfig) -> Vm {
+    let io = HostIo::new(
+        std::io::empty(),
+        std::io::sink(),
+        std::io::sink(),
+        Vec::new(),
+    );
+    Vm::new(verified(text), Hosts::standard(io), config).expect("a machine can be made")
+}
+
+/// A profile of these kinds for a module.
+pub fn profile(kinds: &str, module: &Module) -> Arc<Profile> {
+    let kinds: KindSet = kinds.parse().expect("kinds");
+    Arc::new(Profile::new(kinds, module.sources.sources.len()))
+}
+
+/// A small generator of known quality (splitmix64), so that a failure repeats.
+pub struct Random(pub u64);
+
+impl Random {
+    /// 64 random bits.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+}
+
+/// Compares with a file, or writes it when `BLESS=1` is set.
+pub fn expect_file(path: &Path, actual: &str) {
+    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(path, actual).expect("the expected text can be written");
+        return;
+    }
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(
+        expected,
+        actual,
+        "{} differs; BLESS=1 accepts",
+        path.display()
+    );
+}

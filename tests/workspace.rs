@@ -1,0 +1,118 @@
+//! What the repository promises about itself.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use repl::assembler::vm::isa;
+use support::{expect_file, root};
+
+/// The line of crates, the bottom first, with the manifest of each.
+const LINE: [(&str, &str); 5] = [
+    ("profiler", "profiler/Cargo.toml"),
+    ("vm", "vm/Cargo.toml"),
+    ("assembler", "assembler/Cargo.toml"),
+    ("repl", "repl/Cargo.toml"),
+    ("src", "Cargo.toml"),
+];
+
+#[test]
+fn crates_form_one_line() {
+    for (index, (name, manifest)) in LINE.iter().enumerate() {
+        let text = std::fs::read_to_string(root().join(manifest)).expect("a manifest");
+        let used: Vec<&str> = dependencies(&text)
+            .into_iter()
+            .filter(|used| LINE.iter().any(|(known, _)| known == used))
+            .collect();
+        let allowed: Vec<&str> = index
+            .checked_sub(1)
+            .map(|below| LINE[below].0)
+            .into_iter()
+            .collect();
+        assert_eq!(
+            used, allowed,
+            "{name} may use the crate below it and no other"
+        );
+    }
+}
+
+/// Names in the dependency sections of a manifest, of any kind and target.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut is_inside = false;
+    for line in manifest.lines() {
+        if let Some(section) = line.strip_prefix('[') {
+            let section = section.trim_end_matches(']');
+            is_inside = section.ends_with("dependencies") && !section.starts_with("workspace");
+        } else if is_inside && let Some((name, _)) = line.split_once(['.', ' ', '=']) {
+            names.push(name.trim());
+        }
+    }
+    names
+}
+
+#[test]
+fn the_manual_of_the_instruction_set_is_fresh() {
+    expect_file(&root().join("docs/bytecode.md"), &isa::manual());
+}
+
+#[test]
+fn source_files_keep_their_size_and_width() {
+    for path in rust_files(root()) {
+        let text = std::fs::read_to_string(&path).expect("a source file");
+        let shown = path.strip_prefix(root()).unwrap_or(&path).display();
+        assert!(
+            text.lines().count() <= 600,
+            "{shown} is longer than 600 lines"
+        );
+        for (number, line) in (1..).zip(text.lines()) {
+            assert!(
+                line.chars().count() <= 100,
+                "{shown}:{number} is wider than 100 columns"
+            );
+            let unfinished = ["todo!(", "unimplemented!("]
+                .iter()
+                .any(|mark| line.contains(mark));
+            assert!(
+                !unfinished || shown.to_string() == "tests/workspace.rs",
+                "{shown}:{number}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_instruction_set_imports_nothing_else_of_the_machine() {
+    for path in rust_files(&root().join("vm/src/isa")) {
+        let text = std::fs::read_to_string(&path).expect("a source file");
+        for line in text
+            .lines()
+            .filter(|line| line.trim_start().starts_with("use crate::"))
+        {
+            assert!(
+                line.contains("use crate::isa"),
+                "{}: {line}",
+                path.display()
+            );
+        }
+    }
+}
+
+/// Rust files below a folder, build output excepted.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if path.is_dir() && name != "target" && !name.starts_with('.') {
+            found.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
