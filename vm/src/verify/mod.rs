@@ -15,6 +15,8 @@
 mod control_stack;
 mod flow;
 mod operands;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::ops::Deref;

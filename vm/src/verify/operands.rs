@@ -116,8 +116,8 @@ pub(super) fn check_function(module: &Module, index: u32) -> Result<Decoded, Vec
     if let Err((offset, message)) = check_handlers(function, &decoded) {
         report(offset, message);
     }
-    if let Err(message) = check_signature(function) {
-        report(0, message);
+    if let Err((offset, message)) = check_lines(module, function, &decoded) {
+        report(offset, message);
     }
     if errors.is_empty() {
         Ok(decoded)
@@ -126,10 +126,25 @@ pub(super) fn check_function(module: &Module, index: u32) -> Result<Decoded, Vec
     }
 }
 
-fn check_signature(function: &Function) -> Result<(), String> {
-    let registers = function.signature.ref_window(function.captures.is_some());
-    if registers > MAX_REGISTERS {
-        return Err("the parameters and the closure need more than 256 r registers".into());
+fn check_lines(
+    module: &Module,
+    function: &Function,
+    decoded: &Decoded,
+) -> Result<(), (u32, String)> {
+    for entry in &function.lines {
+        if decoded.index_of(entry.offset).is_none() {
+            return Err((
+                entry.offset,
+                "a line table names an offset that is no op's".into(),
+            ));
+        }
+        if entry.file as usize >= module.files.len() {
+            let message = format!(
+                "a line table names file {}, which does not exist",
+                entry.file
+            );
+            return Err((entry.offset, message));
+        }
     }
     Ok(())
 }
@@ -226,12 +241,7 @@ impl Checker<'_> {
             Op::TailCall {
                 function: FuncId(id),
             } => self.check_results(self.direct_callee(*id)?.signature),
-            Op::TailCallClosure { sig: Sig(sig), .. } => {
-                if sig.ref_window(true) > MAX_REGISTERS {
-                    return Err("the arguments and the closure need more than 256 registers".into());
-                }
-                self.check_results(*sig)
-            }
+            Op::TailCallClosure { sig: Sig(sig), .. } => self.check_results(*sig),
             Op::Enter {
                 source: SourceRef(id),
             }
