@@ -1,0 +1,5 @@
+; args: --fuel 1000
+fun main() {
+again:
+    jmp again
+}
