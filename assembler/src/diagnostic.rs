@@ -5,6 +5,10 @@ use std::fmt::Write;
 /// The most errors that one run reports.
 pub const MAX_DIAGNOSTICS: usize = 20;
 
+/// The most characters of a line that are shown, and the most of them before the span.
+const MAX_SHOWN: usize = 72;
+const MAX_BEFORE: usize = 50;
+
 /// A stretch of the text, in bytes: `start <= offset < end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
@@ -17,7 +21,10 @@ pub struct Span {
 impl Span {
     /// The span from the start of this one to the end of another.
     pub fn to(self, end: Span) -> Span {
-        Span { start: self.start, end: end.end.max(self.start) }
+        Span {
+            start: self.start,
+            end: end.end.max(self.start),
+        }
     }
 }
 
@@ -35,12 +42,19 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// An error without help.
     pub fn new(span: Span, message: impl Into<String>) -> Self {
-        Self { span, message: message.into(), help: None }
+        Self {
+            span,
+            message: message.into(),
+            help: None,
+        }
     }
 
     /// The same error, saying what would be right.
     pub fn with_help(self, help: impl Into<String>) -> Self {
-        Self { help: Some(help.into()), ..self }
+        Self {
+            help: Some(help.into()),
+            ..self
+        }
     }
 
     /// The same error, with the candidate nearest to `name` as a suggestion when one is near.
@@ -61,14 +75,34 @@ impl Diagnostic {
         let start = floor_boundary(text, self.span.start as usize);
         let end = floor_boundary(text, self.span.end as usize).max(start);
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-        let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+        let line_end = text[start..]
+            .find('\n')
+            .map_or(text.len(), |newline| start + newline);
         let line_number = text[..start].matches('\n').count() + 1;
-        let column = text[line_start..start].chars().count() + 1;
-        let mut out = format!("{file_name}:{line_number}:{column}: error: {}\n", self.message);
+        let before = text[line_start..start].chars().count();
+        let mut out = format!(
+            "{file_name}:{line_number}:{}: error: {}\n",
+            before + 1,
+            self.message
+        );
+        // Of a long line, only what stands around the span.
+        let skipped = before.saturating_sub(MAX_BEFORE);
         let line = text[line_start..line_end].trim_end_matches('\r');
-        let _ = writeln!(out, "    {}", line.replace('\t', " "));
-        let carets = text[start..end.min(line_end)].chars().count().max(1);
-        let _ = writeln!(out, "    {}{}", " ".repeat(column - 1), "^".repeat(carets));
+        let shown: String = line.chars().skip(skipped).take(MAX_SHOWN).collect();
+        let _ = writeln!(out, "    {}", shown.replace('\t', " "));
+        let carets = text[start..end.min(line_end).max(start)]
+            .chars()
+            .count()
+            .max(1);
+        let carets = carets
+            .min(MAX_SHOWN.saturating_sub(before - skipped))
+            .max(1);
+        let _ = writeln!(
+            out,
+            "    {}{}",
+            " ".repeat(before - skipped),
+            "^".repeat(carets)
+        );
         if let Some(help) = &self.help {
             let _ = writeln!(out, "help: {help}");
         }
@@ -93,7 +127,9 @@ pub(crate) struct LineIndex {
 impl LineIndex {
     pub(crate) fn new(text: &str) -> Self {
         let newlines = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
-        Self { starts: newlines.map(|(offset, _)| offset as u32 + 1).collect() }
+        Self {
+            starts: newlines.map(|(offset, _)| offset as u32 + 1).collect(),
+        }
     }
 
     pub(crate) fn line(&self, offset: u32) -> u32 {

@@ -7,8 +7,11 @@
 //! instructions and add blocks, and never reorder the layout, so a handler's range stays a
 //! stretch of it.
 
+use std::collections::HashMap;
+
 use vm::isa::{Access, Op, Operand, Signature};
-use vm::module::{Captures, Constant, HostImport};
+use vm::module::{Captures, Constant, HostImport, LineEntry};
+use vm::profiler::SourceMap;
 
 use crate::diagnostic::Span;
 
@@ -33,12 +36,18 @@ pub struct Reg {
 impl Reg {
     /// `i[index]`.
     pub const fn int(index: u8) -> Self {
-        Self { class: Class::Int, index }
+        Self {
+            class: Class::Int,
+            index,
+        }
     }
 
     /// `r[index]`.
     pub const fn reference(index: u8) -> Self {
-        Self { class: Class::Ref, index }
+        Self {
+            class: Class::Ref,
+            index,
+        }
     }
 }
 
@@ -144,7 +153,11 @@ pub(crate) struct Instr {
 impl Instr {
     /// Another instruction of the same origin.
     pub(crate) fn with(&self, action: Action) -> Self {
-        Self { action, location: self.location, span: self.span }
+        Self {
+            action,
+            location: self.location,
+            span: self.span,
+        }
     }
 }
 
@@ -187,6 +200,10 @@ pub(crate) struct Function {
     pub(crate) layout: Vec<u32>,
     pub(crate) handlers: Vec<Handler>,
     pub(crate) regions: Vec<Region>,
+    /// What the text calls registers.
+    pub(crate) names: HashMap<Reg, String>,
+    /// The line table, when the text gives it as numbers.
+    pub(crate) fixed_lines: Option<Vec<LineEntry>>,
 }
 
 /// A profiling source: its name as in reports, `append\tlist-rev.sml: 1`.
@@ -196,6 +213,8 @@ pub(crate) struct SourceName(pub(crate) String);
 impl SourceName {
     /// The name of a function or branch at a place, as MLton prints it.
     pub(crate) fn at(name: &str, file: &str, line: u32) -> Self {
+        // Tabs and newlines separate what stands in a profile.
+        let [name, file] = [name, file].map(|text| text.replace(['\t', '\n'], " "));
         Self(format!("{name}\t{file}: {line}"))
     }
 }
@@ -211,22 +230,38 @@ pub(crate) struct Program {
     pub(crate) sources: Vec<SourceName>,
     pub(crate) files: Vec<String>,
     pub(crate) metadata: Vec<(String, String)>,
+    /// Profiling ops and line tables are written out: passes add and change nothing.
+    pub(crate) is_instrumented: bool,
+    /// The file table is written out: it is kept as it is, not made from the lines.
+    pub(crate) has_fixed_files: bool,
+    /// All that there is to say of sources, when the text says it.
+    pub(crate) fixed_sources: Option<SourceMap>,
 }
 
 /// The first source of a program's own; before it stand `<unknown>`, `<gc>` and `<main>`.
 pub(crate) const FIRST_OWN_SOURCE: u32 = 3;
 
 impl Program {
-    /// What a callee takes and gives.
-    pub(crate) fn signature(&self, callee: Callee) -> Signature {
+    /// What a callee takes and gives; an error when there is no such callee.
+    pub(crate) fn checked_signature(&self, callee: Callee) -> Result<Signature, String> {
         match callee {
-            Callee::Function(id) => {
-                self.functions.get(id as usize).map(|function| function.signature)
-            }
-            Callee::Host(id) => self.hosts.get(id as usize).map(|host| host.signature),
-            Callee::Closure { signature, .. } => Some(signature),
+            Callee::Function(id) => self
+                .functions
+                .get(id as usize)
+                .map(|function| function.signature)
+                .ok_or_else(|| format!("no function has the index {id}")),
+            Callee::Host(id) => self
+                .hosts
+                .get(id as usize)
+                .map(|host| host.signature)
+                .ok_or_else(|| format!("no host function has the index {id}")),
+            Callee::Closure { signature, .. } => Ok(signature),
         }
-        .unwrap_or_default()
+    }
+
+    /// What a callee takes and gives, once the builder has seen that it exists.
+    pub(crate) fn signature(&self, callee: Callee) -> Signature {
+        self.checked_signature(callee).unwrap_or_default()
     }
 
     /// A new source, and its index.
@@ -239,6 +274,17 @@ impl Program {
 }
 
 impl Function {
+    /// What the text calls a register.
+    pub(crate) fn name_of(&self, reg: Reg) -> String {
+        self.names
+            .get(&reg)
+            .cloned()
+            .unwrap_or_else(|| match reg.class {
+                Class::Int => format!("i{}", reg.index),
+                Class::Ref => format!("r{}", reg.index),
+            })
+    }
+
     /// Where each block stands in the layout; blocks outside of it stand nowhere.
     pub(crate) fn positions(&self) -> Vec<Option<usize>> {
         let mut positions = vec![None; self.blocks.len()];
@@ -274,7 +320,11 @@ impl Function {
         if last.is_none_or(|instr| instr.action.falls_through()) {
             successors.extend(self.layout.get(position + 1));
         }
-        if let Some(Instr { action: Action::Op(op), .. }) = last {
+        if let Some(Instr {
+            action: Action::Op(op),
+            ..
+        }) = last
+        {
             successors.extend(targets(op));
         }
         successors
@@ -282,15 +332,22 @@ impl Function {
 
     /// Blocks that can be reached from the first one, over jumps and handlers.
     pub(crate) fn reachable(&self) -> Vec<bool> {
+        self.reachable_from(self.layout.first().copied())
+    }
+
+    /// Blocks that can be reached from some, over jumps and handlers.
+    pub(crate) fn reachable_from(&self, roots: impl IntoIterator<Item = u32>) -> Vec<bool> {
         let positions = self.positions();
         let covering = self.covering_handlers();
         let mut reached = vec![false; self.blocks.len()];
-        let mut open: Vec<u32> = self.layout.first().copied().into_iter().collect();
+        let mut open: Vec<u32> = roots.into_iter().collect();
         while let Some(block) = open.pop() {
             if std::mem::replace(&mut reached[block as usize], true) {
                 continue;
             }
-            let Some(position) = positions[block as usize] else { continue };
+            let Some(position) = positions[block as usize] else {
+                continue;
+            };
             open.extend(self.successors(position));
             // A block without instructions cannot raise.
             if !self.blocks[block as usize].instrs.is_empty() {
@@ -351,9 +408,12 @@ pub(crate) fn visit_registers(op: &Op, mut visit: impl FnMut(Reg, Access)) {
         match operand {
             Operand::IIn(index) | Operand::IOut(index) => visit(Reg::int(index), access),
             Operand::RIn(index) | Operand::ROut(index) => visit(Reg::reference(index), access),
-            Operand::IRegs(list) => list.iter().for_each(|&index| visit(Reg::int(index), access)),
+            Operand::IRegs(list) => list
+                .iter()
+                .for_each(|&index| visit(Reg::int(index), access)),
             Operand::RRegs(list) => {
-                list.iter().for_each(|&index| visit(Reg::reference(index), access));
+                list.iter()
+                    .for_each(|&index| visit(Reg::reference(index), access));
             }
             _ => {}
         }

@@ -5,84 +5,146 @@
 //! that is live after the call or at the handler that covers it. Arguments already in place are
 //! not moved; see the tests for what that does to `fib`.
 
-use vm::isa::{IIn, IOut, Op, Operand, Opcode, RIn, ROut};
+use vm::isa::{Op, Opcode, Operand};
 
+use super::forward::forward;
 use super::liveness::{Liveness, RegSet, step};
+use super::moves::{MAX_REGISTERS, TooManyRegisters, parallel_move};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Action, Call, Callee, Class, Instr, Program, Reg, Value};
-
-/// How many registers of a class a function can name.
-const MAX_REGISTERS: usize = 256;
+use crate::ir::{Action, Call, Callee, Class, Function, Instr, Program, Reg, Value};
 
 /// Lowers all calls, tail calls and returns of a program.
 pub(crate) fn run(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     for index in 0..program.functions.len() {
-        let mut blocks = program.functions[index].blocks.clone();
         let function = &program.functions[index];
         let liveness = Liveness::of(function);
+        let mut lowered = Vec::with_capacity(function.layout.len());
         for (position, &block) in function.layout.iter().enumerate() {
-            let instrs = &function.blocks[block as usize].instrs;
-            let raised = liveness.at_handler(function, block);
-            let mut live = liveness.live_out(function, position);
-            let mut live_after = vec![RegSet::default(); instrs.len()];
-            for (instr, after) in instrs.iter().zip(&mut live_after).rev() {
-                *after = live;
-                step(&instr.action, &mut live);
-                live.union(&raised);
+            match lower_block(program, function, &liveness, position) {
+                Ok(instrs) => lowered.push((block, instrs)),
+                Err(found) => errors.extend(found),
             }
-            let mut lowered = Vec::with_capacity(instrs.len());
-            for (instr, mut live) in instrs.iter().zip(live_after) {
-                if let Action::Call(call) = &instr.action {
-                    call.results.iter().for_each(|&reg| live.remove(reg));
-                }
-                live.union(&raised);
-                match lower(program, &instr.action, &live) {
-                    Ok(ops) => {
-                        lowered.extend(ops.into_iter().map(|action| instr.with(action)));
-                    }
-                    Err(TooManyRegisters) => errors.push(too_many(instr, &function.name)),
-                }
-            }
-            blocks[block as usize].instrs = lowered;
         }
-        program.functions[index].blocks = blocks;
+        let blocks = &mut program.functions[index].blocks;
+        for (block, instrs) in lowered {
+            blocks[block as usize].instrs = instrs;
+        }
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(errors)
+    }
 }
 
-struct TooManyRegisters;
+fn lower_block(
+    program: &Program,
+    function: &Function,
+    liveness: &Liveness,
+    position: usize,
+) -> Result<Vec<Instr>, Vec<Diagnostic>> {
+    let block = function.layout[position];
+    let instrs = &function.blocks[block as usize].instrs;
+    let raised = liveness.at_handler(function, block);
+    let mut live = liveness.live_out(function, position);
+    let mut live_after = vec![RegSet::default(); instrs.len()];
+    for (instr, after) in instrs.iter().zip(&mut live_after).rev() {
+        *after = live;
+        step(&instr.action, &mut live);
+        live.union(&raised);
+    }
+    let mut errors = Vec::new();
+    let mut lowered = Vec::with_capacity(instrs.len());
+    for (instr, after) in instrs.iter().zip(live_after) {
+        let mut live = after;
+        if let Action::Call(call) = &instr.action {
+            call.results.iter().for_each(|&reg| live.remove(reg));
+        }
+        live.union(&raised);
+        match lower(program, &instr.action, &live, &after) {
+            Ok(Some(Lowered { mut before, after })) => {
+                forward(&mut lowered, &mut before, &reads(&instr.action), &live);
+                let ops = before.into_iter().chain(after);
+                lowered.extend(ops.map(|op| instr.with(Action::Op(op))));
+            }
+            Ok(None) => lowered.push(instr.clone()),
+            Err(TooManyRegisters) => errors.push(too_many(instr, &function.name)),
+        }
+    }
+    if errors.is_empty() {
+        Ok(lowered)
+    } else {
+        Err(errors)
+    }
+}
+
+/// The registers that a call or return reads, one for each time.
+fn reads(action: &Action) -> Vec<Reg> {
+    let (callee, values) = match action {
+        Action::Call(call) => (Some(call.callee), &call.args),
+        Action::TailCall(callee, args) => (Some(*callee), args),
+        Action::Ret(values) => (None, values),
+        _ => return Vec::new(),
+    };
+    let closure = match callee {
+        Some(Callee::Closure { register, .. }) => Some(Reg::reference(register)),
+        _ => None,
+    };
+    values
+        .iter()
+        .filter_map(|value| value.reg())
+        .chain(closure)
+        .collect()
+}
 
 fn too_many(instr: &Instr, function: &str) -> Diagnostic {
     let message = format!(
-        "`{function}` has no room for this call: a function has {MAX_REGISTERS} registers of a class"
+        "no room for this call in `{function}`, which has {MAX_REGISTERS} registers of a class"
     );
     Diagnostic::new(instr.span, message).with_help("keep fewer values alive across the call")
+}
+
+/// What a call or return becomes.
+struct Lowered {
+    /// Moves of the arguments, and the op itself.
+    before: Vec<Op>,
+    /// Moves of the results.
+    after: Vec<Op>,
 }
 
 fn lower(
     program: &Program,
     action: &Action,
     live: &RegSet,
-) -> Result<Vec<Action>, TooManyRegisters> {
-    let ops = match action {
-        Action::Call(call) => lower_call(program, call, live)?,
-        Action::TailCall(callee, args) => lower_tail_call(*callee, args)?,
+    after: &RegSet,
+) -> Result<Option<Lowered>, TooManyRegisters> {
+    let lowered = match action {
+        Action::Call(call) => lower_call(program, call, live, after)?,
+        Action::TailCall(callee, args) => Lowered {
+            before: lower_tail_call(*callee, args)?,
+            after: Vec::new(),
+        },
         Action::Ret(values) => {
-            let mut ops = parallel_move(moves_to(values, 0, 0)?)?;
-            ops.extend(Op::from_operands(Opcode::Ret, &[]));
-            ops
+            let mut before = parallel_move(moves_to(values, 0, 0)?)?;
+            before.extend(Op::from_operands(Opcode::Ret, &[]));
+            Lowered {
+                before,
+                after: Vec::new(),
+            }
         }
-        other => return Ok(vec![other.clone()]),
+        _ => return Ok(None),
     };
-    Ok(ops.into_iter().map(Action::Op).collect())
+    Ok(Some(lowered))
 }
 
+/// `live` is what the call must not lose; `after` is that and the results that are wanted.
 fn lower_call(
     program: &Program,
     call: &Call,
     live: &RegSet,
-) -> Result<Vec<Op>, TooManyRegisters> {
+    after: &RegSet,
+) -> Result<Lowered, TooManyRegisters> {
     let (ints, refs) = match call.windows {
         Some(windows) => windows,
         None => choose_windows(program, call.callee, live)?,
@@ -92,29 +154,45 @@ fn lower_call(
     let op = match call.callee {
         Callee::Function(id) => op_of(Opcode::Call, vec![Operand::FuncId(id)], &windows),
         Callee::Host(id) => op_of(Opcode::CallHost, vec![Operand::HostId(id)], &windows),
-        Callee::Closure { register, signature } => {
+        Callee::Closure {
+            register,
+            signature,
+        } => {
             let register = save_closure(register, refs, signature.ref_params, &mut moves)?;
             let operands = vec![Operand::RIn(register), Operand::Sig(signature)];
             op_of(Opcode::CallClosure, operands, &windows)
         }
     };
-    let mut ops = parallel_move(moves)?;
-    ops.extend(op);
+    let mut before = parallel_move(moves)?;
+    before.extend(op);
     let mut counts = [ints as usize, refs as usize];
     let mut out = Vec::new();
     for &dst in &call.results {
         let index = next_index(&mut counts, dst.class)?;
-        out.push((dst, Value::Reg(Reg { class: dst.class, index })));
+        if after.contains(dst) {
+            out.push((
+                dst,
+                Value::Reg(Reg {
+                    class: dst.class,
+                    index,
+                }),
+            ));
+        }
     }
-    ops.extend(parallel_move(out)?);
-    Ok(ops)
+    Ok(Lowered {
+        before,
+        after: parallel_move(out)?,
+    })
 }
 
 fn lower_tail_call(callee: Callee, args: &[Value]) -> Result<Vec<Op>, TooManyRegisters> {
     let mut moves = moves_to(args, 0, 0)?;
     let op = match callee {
         Callee::Function(id) => op_of(Opcode::TailCall, vec![Operand::FuncId(id)], &[]),
-        Callee::Closure { register, signature } => {
+        Callee::Closure {
+            register,
+            signature,
+        } => {
             let register = save_closure(register, 0, signature.ref_params, &mut moves)?;
             let operands = vec![Operand::RIn(register), Operand::Sig(signature)];
             op_of(Opcode::TailCallClosure, operands, &[])
@@ -144,7 +222,11 @@ fn choose_windows(
     let (mut ints, mut refs) = (live.first_free(Class::Int), live.first_free(Class::Ref));
     if ints + refs == 0 && !matches!(callee, Callee::Host(_)) {
         // A window that carries nothing moves for free.
-        if ref_slots == 0 && int_slots > 0 { refs = 1 } else { ints = 1 }
+        if ref_slots == 0 && int_slots > 0 {
+            refs = 1
+        } else {
+            ints = 1
+        }
     }
     if ints + int_slots > MAX_REGISTERS || refs + ref_slots > MAX_REGISTERS {
         return Err(TooManyRegisters);
@@ -162,8 +244,12 @@ fn save_closure(
     moves: &mut Vec<(Reg, Value)>,
 ) -> Result<u8, TooManyRegisters> {
     let closure = Reg::reference(register);
-    let is_lost = moves.iter().any(|&(dst, value)| dst == closure && value != closure.into());
+    let is_lost = moves
+        .iter()
+        .any(|&(dst, value)| dst == closure && value != closure.into());
     if !is_lost {
+        // Moved to itself, it is no scratch register for the other moves.
+        moves.push((closure, closure.into()));
         return Ok(register);
     }
     let safe = window.checked_add(ref_params).ok_or(TooManyRegisters)?;
@@ -172,16 +258,18 @@ fn save_closure(
 }
 
 /// Where values go that are to stand from `ints` and `refs` on.
-fn moves_to(
-    values: &[Value],
-    ints: u8,
-    refs: u8,
-) -> Result<Vec<(Reg, Value)>, TooManyRegisters> {
+fn moves_to(values: &[Value], ints: u8, refs: u8) -> Result<Vec<(Reg, Value)>, TooManyRegisters> {
     let mut counts = [ints as usize, refs as usize];
     let mut moves = Vec::with_capacity(values.len());
     for &value in values {
         let class = value.class();
-        moves.push((Reg { class, index: next_index(&mut counts, class)? }, value));
+        moves.push((
+            Reg {
+                class,
+                index: next_index(&mut counts, class)?,
+            },
+            value,
+        ));
     }
     Ok(moves)
 }
@@ -192,64 +280,5 @@ fn next_index(counts: &mut [usize; 2], class: Class) -> Result<u8, TooManyRegist
     u8::try_from(index).map_err(|_| TooManyRegisters)
 }
 
-/// Ops that do all moves as if at once. No destination may occur twice.
-fn parallel_move(moves: Vec<(Reg, Value)>) -> Result<Vec<Op>, TooManyRegisters> {
-    let mut ops = Vec::new();
-    let mut used = RegSet::default();
-    let mut pending = Vec::new();
-    let mut literals = Vec::new();
-    for (dst, value) in moves {
-        used.insert(dst);
-        match value.reg() {
-            Some(src) => {
-                used.insert(src);
-                if src != dst {
-                    pending.push((dst, src));
-                }
-            }
-            None => literals.push((dst, value)),
-        }
-    }
-    while !pending.is_empty() {
-        let ready = pending
-            .iter()
-            .position(|&(dst, _)| pending.iter().all(|&(_, src)| src != dst));
-        if let Some(index) = ready {
-            let (dst, src) = pending.remove(index);
-            ops.extend(move_op(dst, src.into()));
-            continue;
-        }
-        // Only cycles are left. Whatever reads the first destination reads its copy instead.
-        let dst = pending[0].0;
-        let index = u8::try_from(used.first_free(dst.class)).map_err(|_| TooManyRegisters)?;
-        let scratch = Reg { class: dst.class, index };
-        ops.extend(move_op(scratch, dst.into()));
-        for (_, src) in pending.iter_mut().filter(|(_, src)| *src == dst) {
-            *src = scratch;
-        }
-    }
-    // Literals read nothing, so they can wait until all registers are read.
-    ops.extend(literals.into_iter().filter_map(|(dst, value)| move_op(dst, value)));
-    Ok(ops)
-}
-
-/// The op that puts a value into a register of its class.
-pub(crate) fn move_op(dst: Reg, value: Value) -> Option<Op> {
-    let index = dst.index;
-    let op = match (dst.class, value) {
-        (Class::Int, Value::Reg(src)) => Op::Mov { dst: IOut(index), src: IIn(src.index) },
-        (Class::Ref, Value::Reg(src)) => Op::RMov { dst: ROut(index), src: RIn(src.index) },
-        (Class::Int, Value::Int(value)) => {
-            Op::Int { dst: IOut(index), value: vm::isa::Int64(value) }
-        }
-        (Class::Int, Value::Float(value)) => {
-            Op::Float { dst: IOut(index), value: vm::isa::Float64(value) }
-        }
-        (Class::Ref, Value::Null) => Op::Null { dst: ROut(index) },
-        (Class::Ref, Value::Text(id)) => {
-            Op::Text { dst: ROut(index), constant: vm::isa::ConstId(id) }
-        }
-        _ => return None,
-    };
-    (value.class() == dst.class).then_some(op)
-}
+#[cfg(test)]
+mod tests;

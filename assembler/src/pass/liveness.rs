@@ -21,9 +21,17 @@ impl RegSet {
         self.words[reg.class as usize][word] &= !bit;
     }
 
+    pub(crate) fn contains(&self, reg: Reg) -> bool {
+        let (word, bit) = place(reg);
+        self.words[reg.class as usize][word] & bit != 0
+    }
+
     pub(crate) fn union(&mut self, other: &Self) {
         for (words, others) in self.words.iter_mut().zip(&other.words) {
-            words.iter_mut().zip(others).for_each(|(word, other)| *word |= other);
+            words
+                .iter_mut()
+                .zip(others)
+                .for_each(|(word, other)| *word |= other);
         }
     }
 
@@ -31,7 +39,14 @@ impl RegSet {
     pub(crate) fn first_free(&self, class: Class) -> usize {
         let words = &self.words[class as usize];
         let last = words.iter().rposition(|&word| word != 0);
-        last.map_or(0, |index| index * 64 + 64 - words[index].leading_zeros() as usize)
+        last.map_or(0, |index| {
+            index * 64 + 64 - words[index].leading_zeros() as usize
+        })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Reg> {
+        let all = (0..=u8::MAX).flat_map(|index| [Reg::int(index), Reg::reference(index)]);
+        all.filter(|&reg| self.contains(reg))
     }
 
     fn remove_from(&mut self, class: Class, first: u8) {
@@ -74,6 +89,11 @@ impl Liveness {
         }
     }
 
+    /// The live registers at the start of a block.
+    pub(crate) fn live_in(&self, block: u32) -> RegSet {
+        self.live_in[block as usize]
+    }
+
     /// The live registers at the end of the block at a position of the layout.
     pub(crate) fn live_out(&self, function: &Function, position: usize) -> RegSet {
         let mut live = RegSet::default();
@@ -87,9 +107,15 @@ impl Liveness {
 
     /// What the handler that covers a block wants, besides the exception.
     pub(crate) fn at_handler(&self, function: &Function, block: u32) -> RegSet {
-        let Some(index) = self.covering[block as usize] else { return RegSet::default() };
+        let Some(index) = self.covering[block as usize] else {
+            return RegSet::default();
+        };
         let handler = function.handlers[index];
-        let mut live = self.live_in.get(handler.target as usize).copied().unwrap_or_default();
+        let mut live = self
+            .live_in
+            .get(handler.target as usize)
+            .copied()
+            .unwrap_or_default();
         live.remove(Reg::reference(handler.register));
         live
     }
@@ -110,14 +136,22 @@ pub(crate) fn step(action: &Action, live: &mut RegSet) {
         Action::Call(call) => {
             step_results(call, live);
             step_callee(call.callee, live);
-            call.args.iter().filter_map(|value| value.reg()).for_each(|reg| live.insert(reg));
+            call.args
+                .iter()
+                .filter_map(|value| value.reg())
+                .for_each(|reg| live.insert(reg));
         }
         Action::TailCall(callee, args) => {
             step_callee(*callee, live);
-            args.iter().filter_map(|value| value.reg()).for_each(|reg| live.insert(reg));
+            args.iter()
+                .filter_map(|value| value.reg())
+                .for_each(|reg| live.insert(reg));
         }
         Action::Ret(values) => {
-            values.iter().filter_map(|value| value.reg()).for_each(|reg| live.insert(reg));
+            values
+                .iter()
+                .filter_map(|value| value.reg())
+                .for_each(|reg| live.insert(reg));
         }
         Action::BeginBranch(_) | Action::EndBranch | Action::Line(_) => {}
     }

@@ -131,6 +131,9 @@ fn check_lines(
     function: &Function,
     decoded: &Decoded,
 ) -> Result<(), (u32, String)> {
+    if !function.lines.is_sorted_by_key(|entry| entry.offset) {
+        return Err((0, "a line table's offsets must rise".into()));
+    }
     for entry in &function.lines {
         if decoded.index_of(entry.offset).is_none() {
             return Err((

@@ -1,0 +1,311 @@
+//! Programs without text, for compilers: the same IR, passes and checks that text gets.
+//!
+//! ```
+//! use assembler::AssembleOptions;
+//! use assembler::builder::{Callee, ModuleBuilder};
+//! use vm::isa::{IIn, IOut, Int32, Op, Signature, Target};
+//!
+//! let mut module = ModuleBuilder::new(&AssembleOptions::default());
+//! let unary = Signature { int_params: 1, int_results: 1, ..Signature::default() };
+//! let fib = module.declare("fib", unary);
+//! let main = module.declare("main", Signature { int_results: 1, ..Signature::default() });
+//! let file = module.file("fib.sml");
+//!
+//! let mut f = module.function(fib);
+//! f.declared_at(file, 10);
+//! let n = f.int_param(0);
+//! let (a, b, small) = (f.new_int(), f.new_int(), f.label());
+//! f.op(Op::JltImm { lhs: IIn(n.index), rhs: Int32(2), target: Target(small.0) });
+//! f.op(Op::AddImm { dst: IOut(a.index), lhs: IIn(n.index), rhs: Int32(-1) });
+//! f.call(Callee::Function(fib.0), &[a.into()], &[a]);
+//! f.op(Op::AddImm { dst: IOut(b.index), lhs: IIn(n.index), rhs: Int32(-2) });
+//! f.call(Callee::Function(fib.0), &[b.into()], &[b]);
+//! f.op(Op::Add { dst: IOut(a.index), lhs: IIn(a.index), rhs: IIn(b.index) });
+//! f.ret(&[a.into()]);
+//! f.bind(small);
+//! f.ret(&[n.into()]);
+//! module.define(f);
+//!
+//! let mut f = module.function(main);
+//! f.tail_call(Callee::Function(fib.0), &[assembler::builder::Value::Int(20)]);
+//! module.define(f);
+//!
+//! let module = module.finish().expect("the program is complete and verifies");
+//! assert_eq!(module.functions[0].name, "fib");
+//! assert_eq!(module.sources.names[3], "fib\tfib.sml: 10");
+//! ```
+
+mod function;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use vm::isa::Signature;
+use vm::module::{Captures, Constant, HostImport, Module};
+
+pub use crate::ir::{Callee, Class, Reg, Value};
+pub use function::{FunctionBuilder, Label};
+
+use crate::diagnostic::{Diagnostic, Span};
+use crate::ir::{Function, Program, SourceName};
+use crate::{AssembleOptions, emit, pass};
+
+/// A function of the module that is being built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FunctionId(pub u32);
+
+/// A source file's name, for line tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileId(pub u32);
+
+/// Why a module cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError {
+    /// What is wrong, as a clause that names the function.
+    pub message: String,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// A module that grows: declare functions, define each, finish.
+#[derive(Clone, Debug)]
+pub struct ModuleBuilder {
+    pub(crate) options: AssembleOptions,
+    pub(crate) program: Program,
+    is_defined: Vec<bool>,
+    has_entry: bool,
+    /// The first constant of each value, as far as they have been counted.
+    constant_ids: HashMap<Vec<u8>, u32>,
+    n_counted: usize,
+    /// Problems with the text of which the module is made, and with what was defined.
+    pub(crate) errors: Vec<Diagnostic>,
+}
+
+impl ModuleBuilder {
+    /// A module without functions.
+    pub fn new(options: &AssembleOptions) -> Self {
+        Self {
+            options: options.clone(),
+            program: Program::default(),
+            is_defined: Vec::new(),
+            has_entry: false,
+            constant_ids: HashMap::new(),
+            n_counted: 0,
+            errors: Vec::new(),
+        }
+    }
+
+    /// A new function, which may be called before it is defined. One that is named `main` is
+    /// the entry, unless [`ModuleBuilder::set_entry`] chooses another.
+    pub fn declare(&mut self, name: &str, signature: Signature) -> FunctionId {
+        let id = self.program.functions.len() as u32;
+        if name == "main" && !self.has_entry {
+            self.program.entry = id;
+            self.has_entry = true;
+        }
+        let function = Function {
+            name: name.to_owned(),
+            signature,
+            ..Function::default()
+        };
+        self.program.functions.push(function);
+        self.is_defined.push(false);
+        FunctionId(id)
+    }
+
+    /// A new function that is called through closures with these captures.
+    pub fn declare_closure(
+        &mut self,
+        name: &str,
+        signature: Signature,
+        captures: Captures,
+    ) -> FunctionId {
+        let id = self.declare(name, signature);
+        self.program.functions[id.0 as usize].captures = Some(captures);
+        id
+    }
+
+    /// Lets embedders look the function up by its name.
+    pub fn export(&mut self, function: FunctionId) {
+        if let Some(function) = self.program.functions.get_mut(function.0 as usize) {
+            function.is_exported = true;
+        }
+    }
+
+    /// Chooses the function with which a run starts.
+    pub fn set_entry(&mut self, function: FunctionId) {
+        self.program.entry = function.0;
+        self.has_entry = true;
+    }
+
+    /// The index of a host function, which is imported when it is not yet.
+    pub fn host(&mut self, name: &str, signature: Signature) -> u32 {
+        let import = HostImport {
+            name: name.to_owned(),
+            signature,
+        };
+        intern(&mut self.program.hosts, import)
+    }
+
+    /// The index of a constant, which is added when no equal one is there.
+    pub fn constant(&mut self, constant: Constant) -> u32 {
+        // Constants that a text declares are not looked up as they come.
+        for known in &self.program.constants[self.n_counted..] {
+            self.constant_ids
+                .entry(constant_bits(known))
+                .or_insert(self.n_counted as u32);
+            self.n_counted += 1;
+        }
+        *self
+            .constant_ids
+            .entry(constant_bits(&constant))
+            .or_insert_with(|| {
+                self.program.constants.push(constant);
+                self.n_counted += 1;
+                self.n_counted as u32 - 1
+            })
+    }
+
+    /// A new profiling source for explicit `enter` and `leave` ops. Sources of the same label,
+    /// file and line share one name in reports.
+    pub fn source(&mut self, label: &str, file: &str, line: u32) -> u32 {
+        self.source_named(SourceName::at(label, file, line))
+    }
+
+    /// A new profiling source by the text of its name.
+    pub(crate) fn source_named(&mut self, name: SourceName) -> u32 {
+        self.program.sources.push(name);
+        crate::ir::FIRST_OWN_SOURCE + self.program.sources.len() as u32 - 1
+    }
+
+    /// A source file's id, for [`FunctionBuilder::at_line`].
+    pub fn file(&mut self, name: &str) -> FileId {
+        FileId(intern(&mut self.program.files, name.to_owned()))
+    }
+
+    /// Adds a key and a value for tools.
+    pub fn metadata(&mut self, key: &str, value: &str) {
+        self.program
+            .metadata
+            .push((key.to_owned(), value.to_owned()));
+    }
+
+    /// Says that all profiling ops are written out: `instrument` and `shrink` leave the module as
+    /// it is.
+    pub fn set_instrumented(&mut self) {
+        self.program.is_instrumented = true;
+    }
+
+    /// Starts the body of a function.
+    pub fn function(&self, id: FunctionId) -> FunctionBuilder {
+        let function = self
+            .program
+            .functions
+            .get(id.0 as usize)
+            .cloned()
+            .unwrap_or_default();
+        FunctionBuilder::new(id, function)
+    }
+
+    /// Gives a function its body. What is wrong with it, [`ModuleBuilder::finish`] says.
+    pub fn define(&mut self, builder: FunctionBuilder) {
+        let known = self.errors.len();
+        let name = self
+            .program
+            .functions
+            .get(builder.id().0 as usize)
+            .map(|one| one.name.clone());
+        self.define_spanned(builder);
+        // Without a text to point at, the function's name must do.
+        for error in self.errors.iter_mut().skip(known) {
+            if let Some(name) = &name {
+                error.message = format!("in `{name}`: {}", error.message);
+            }
+        }
+    }
+
+    /// As [`ModuleBuilder::define`], for functions whose errors have spans.
+    pub(crate) fn define_spanned(&mut self, builder: FunctionBuilder) {
+        let id = builder.id();
+        let (function, errors) = builder.finish(&self.program);
+        self.errors.extend(errors);
+        let Some(is_defined) = self.is_defined.get_mut(id.0 as usize) else {
+            let message = format!("no function has the index {}", id.0);
+            self.errors.push(Diagnostic::new(function.span, message));
+            return;
+        };
+        if std::mem::replace(is_defined, true) {
+            self.errors
+                .push(Diagnostic::new(function.span, "it is defined twice"));
+        }
+        let is_exported = self.program.functions[id.0 as usize].is_exported;
+        self.program.functions[id.0 as usize] = Function {
+            is_exported,
+            ..function
+        };
+    }
+
+    /// Runs the passes, emits the module and verifies it.
+    pub fn finish(self) -> Result<Module, Vec<BuildError>> {
+        self.finish_spanned().map_err(|errors| {
+            let message = |error: Diagnostic| match error.help {
+                Some(help) => format!("{}; {help}", error.message),
+                None => error.message,
+            };
+            errors
+                .into_iter()
+                .map(|error| BuildError {
+                    message: message(error),
+                })
+                .collect()
+        })
+    }
+
+    /// As [`ModuleBuilder::finish`], with errors that say where in the text they are.
+    pub(crate) fn finish_spanned(mut self) -> Result<Module, Vec<Diagnostic>> {
+        for (function, is_defined) in self.program.functions.iter().zip(&self.is_defined) {
+            if !is_defined {
+                let message = format!("`{}` is declared and never defined", function.name);
+                self.errors.push(Diagnostic::new(function.span, message));
+            }
+        }
+        if !self.has_entry {
+            let error = Diagnostic::new(Span::default(), "no function is named `main`");
+            self.errors
+                .push(error.with_help("`.entry NAME` chooses another one to start with"));
+        }
+        if !self.errors.is_empty() {
+            return Err(self.errors);
+        }
+        pass::run_all(&mut self.program, &self.options)?;
+        emit::emit_verified(&self.program)
+    }
+}
+
+/// The index of an item in a list, which is added when it is not there.
+fn intern<T: PartialEq>(list: &mut Vec<T>, item: T) -> u32 {
+    let found = list.iter().position(|known| *known == item);
+    let index = found.unwrap_or_else(|| {
+        list.push(item);
+        list.len() - 1
+    });
+    index as u32
+}
+
+/// What makes a constant the same as another one: its kind and its bits, so that `-0.0` stays
+/// itself.
+pub(crate) fn constant_bits(constant: &Constant) -> Vec<u8> {
+    let (kind, bits): (u8, Vec<u8>) = match constant {
+        Constant::Text(bytes) => (0, bytes.clone()),
+        Constant::Bytes(bytes) => (1, bytes.clone()),
+        Constant::Ints(values) => (2, values.iter().flat_map(|one| one.to_le_bytes()).collect()),
+        Constant::Floats(values) => (3, values.iter().flat_map(|one| one.to_le_bytes()).collect()),
+    };
+    [vec![kind], bits].concat()
+}

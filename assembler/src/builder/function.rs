@@ -1,0 +1,433 @@
+//! The body of one function.
+
+use vm::isa::{MAX_LIST_REGISTERS, MAX_TARGETS, Op, Operand};
+
+use super::{FileId, FunctionId};
+use crate::diagnostic::{Diagnostic, Span};
+use crate::ir::*;
+
+/// A place in a function that jumps can name. The number is what an op's target holds until the
+/// function is finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Label(pub u32);
+
+/// A function's body that grows op by op.
+///
+/// Targets in ops are [`Label`]s. Ops may be given as they are; [`FunctionBuilder::call`] and its
+/// like choose the registers in which arguments travel.
+#[derive(Clone, Debug)]
+pub struct FunctionBuilder {
+    id: FunctionId,
+    function: Function,
+    current: Option<u32>,
+    is_bound: Vec<bool>,
+    /// The next register to give out, by class.
+    next: [usize; 2],
+    /// Registers that are not given out.
+    reserved: Vec<Reg>,
+    location: Option<Location>,
+    region: Option<u32>,
+    pub(crate) span: Span,
+    errors: Vec<Diagnostic>,
+}
+
+impl FunctionBuilder {
+    pub(super) fn new(id: FunctionId, function: Function) -> Self {
+        let refs = function.signature.ref_params as usize + function.captures.is_some() as usize;
+        Self {
+            id,
+            next: [function.signature.int_params as usize, refs],
+            current: None,
+            is_bound: Vec::new(),
+            reserved: Vec::new(),
+            location: None,
+            region: None,
+            span: function.span,
+            errors: Vec::new(),
+            function: Function {
+                blocks: Vec::new(),
+                layout: Vec::new(),
+                ..function
+            },
+        }
+    }
+
+    /// The function that is being defined.
+    pub fn id(&self) -> FunctionId {
+        self.id
+    }
+
+    fn error(&mut self, message: String) {
+        self.errors.push(Diagnostic::new(self.span, message));
+    }
+
+    /// The register of an `i` parameter, counted among those of its class.
+    pub fn int_param(&self, index: u8) -> Reg {
+        Reg::int(index)
+    }
+
+    /// The register of an `r` parameter, counted among those of its class.
+    pub fn ref_param(&self, index: u8) -> Reg {
+        Reg::reference(index)
+    }
+
+    /// The register that holds the closure in a closure's function.
+    pub fn closure_register(&self) -> Reg {
+        Reg::reference(self.function.signature.ref_params)
+    }
+
+    /// A fresh `i` register.
+    pub fn new_int(&mut self) -> Reg {
+        self.new_reg(Class::Int)
+    }
+
+    /// A fresh `r` register.
+    pub fn new_ref(&mut self) -> Reg {
+        self.new_reg(Class::Ref)
+    }
+
+    /// A fresh register of a class.
+    pub fn new_reg(&mut self, class: Class) -> Reg {
+        loop {
+            let next = self.next[class as usize];
+            self.next[class as usize] += 1;
+            let Ok(index) = u8::try_from(next) else {
+                if next == 256 {
+                    let name = &self.function.name;
+                    self.error(format!("`{name}` needs more than 256 registers of a class"));
+                }
+                return Reg {
+                    class,
+                    index: u8::MAX,
+                };
+            };
+            if !self.reserved.contains(&Reg { class, index }) {
+                return Reg { class, index };
+            }
+        }
+    }
+
+    /// Keeps a register from being given out by [`FunctionBuilder::new_reg`].
+    pub fn reserve(&mut self, reg: Reg) {
+        self.reserved.push(reg);
+    }
+
+    /// What the register is called in messages.
+    pub fn name_register(&mut self, reg: Reg, name: &str) {
+        self.function.names.insert(reg, name.to_owned());
+    }
+
+    /// Where the function itself stands; its profiling source says so.
+    pub fn declared_at(&mut self, file: FileId, line: u32) {
+        self.function.location = Some(Location { file: file.0, line });
+    }
+
+    /// Where the ops that follow come from.
+    pub fn at_line(&mut self, file: FileId, line: u32) {
+        self.location = Some(Location { file: file.0, line });
+    }
+
+    /// An entry of the line table, for modules that are built as instrumented: there, no other
+    /// entries are made.
+    pub fn line_entry(&mut self, file: FileId, line: u32) {
+        self.push(Action::Line(Location { file: file.0, line }));
+    }
+
+    /// Gives the line table as it is, in place of what the ops say.
+    pub(crate) fn set_line_entries(&mut self, entries: Vec<vm::module::LineEntry>) {
+        self.function.fixed_lines = Some(entries);
+    }
+
+    /// A label, to be bound once.
+    pub fn label(&mut self) -> Label {
+        self.function.blocks.push(Block::default());
+        self.is_bound.push(false);
+        Label(self.function.blocks.len() as u32 - 1)
+    }
+
+    /// Puts a label before the next op.
+    pub fn bind(&mut self, label: Label) {
+        match self.is_bound.get_mut(label.0 as usize) {
+            Some(is_bound) if !*is_bound => {
+                *is_bound = true;
+                self.function.blocks[label.0 as usize].region = self.region;
+                self.function.layout.push(label.0);
+                self.current = Some(label.0);
+            }
+            Some(_) => self.error("this label is bound twice".into()),
+            None => self.error("this label is another function's".into()),
+        }
+    }
+
+    /// Adds an op, with labels as targets.
+    pub fn op(&mut self, op: Op) {
+        let fits = op.operands().iter().all(|operand| match operand {
+            Operand::IRegs(list) | Operand::RRegs(list) => list.len() <= MAX_LIST_REGISTERS,
+            Operand::Targets(list) => list.len() <= MAX_TARGETS,
+            _ => true,
+        });
+        if !fits {
+            let mnemonic = op.opcode().info().mnemonic;
+            return self.error(format!(
+                "`{mnemonic}` takes lists of at most {MAX_LIST_REGISTERS} registers and \
+                 {MAX_TARGETS} targets"
+            ));
+        }
+        self.push(Action::Op(op));
+    }
+
+    /// Calls, with arguments and result registers in the callee's order within each class.
+    pub fn call(&mut self, callee: Callee, args: &[Value], results: &[Reg]) {
+        let (args, results) = (args.to_vec(), results.to_vec());
+        self.push(Action::Call(Call {
+            callee,
+            args,
+            results,
+            windows: None,
+        }));
+    }
+
+    /// Calls in place of this function, which ends here.
+    pub fn tail_call(&mut self, callee: Callee, args: &[Value]) {
+        self.push(Action::TailCall(callee, args.to_vec()));
+    }
+
+    /// Returns values.
+    pub fn ret(&mut self, values: &[Value]) {
+        self.push(Action::Ret(values.to_vec()));
+    }
+
+    /// Ops from `start` to before `end` raise to `target`, with the exception in an `r` register.
+    /// Of ranges that hold an op, the one added first counts.
+    pub fn handle(&mut self, start: Label, end: Label, target: Label, register: Reg) {
+        if register.class != Class::Ref {
+            return self.error("an exception arrives in an r register".into());
+        }
+        self.function.handlers.push(Handler {
+            start: start.0,
+            end: end.0,
+            target: target.0,
+            register: register.index,
+            span: self.span,
+        });
+    }
+
+    /// Begins a branch, which is a source of its own when branches are profiled.
+    pub fn begin_branch(&mut self, name: &str) {
+        let region = Region {
+            name: name.to_owned(),
+            parent: self.region,
+            location: self.location,
+        };
+        self.function.regions.push(region);
+        let index = self.function.regions.len() as u32 - 1;
+        self.push(Action::BeginBranch(index));
+        self.region = Some(index);
+    }
+
+    /// Ends the branch that was begun last.
+    pub fn end_branch(&mut self) {
+        let Some(region) = self.region else {
+            return self.error("no branch is open here".into());
+        };
+        // Behind a jump or a return nothing is left to end.
+        if self.current.is_some() {
+            self.push(Action::EndBranch);
+        }
+        self.region = self.function.regions[region as usize].parent;
+    }
+
+    fn push(&mut self, action: Action) {
+        let current = self.current.unwrap_or_else(|| {
+            let label = self.label();
+            self.bind(label);
+            label.0
+        });
+        self.current = (!action.ends_block()).then_some(current);
+        let instr = Instr {
+            action,
+            location: self.location,
+            span: self.span,
+        };
+        self.function.blocks[current as usize].instrs.push(instr);
+    }
+
+    /// The function, with calls that were given as ops made explicit, and what is wrong with it.
+    pub(super) fn finish(mut self, program: &Program) -> (Function, Vec<Diagnostic>) {
+        if self.region.is_some() {
+            self.error("a branch is still open at the end of the function".into());
+        }
+        let own = self.function.signature;
+        let is_bound = std::mem::take(&mut self.is_bound);
+        let bound = |label: u32| is_bound.get(label as usize) == Some(&true);
+        let mut errors = std::mem::take(&mut self.errors);
+        for instr in self
+            .function
+            .blocks
+            .iter_mut()
+            .flat_map(|block| &mut block.instrs)
+        {
+            if let Action::Op(op) = &instr.action {
+                if !targets(op).into_iter().all(bound) {
+                    errors.push(Diagnostic::new(instr.span, "this label is never bound"));
+                }
+                match explicit(op, program, &own) {
+                    Ok(Some(action)) => instr.action = action,
+                    Ok(None) => {}
+                    Err(message) => errors.push(Diagnostic::new(instr.span, message)),
+                }
+            }
+            if let Err(message) = check_values(&instr.action, program, &own) {
+                errors.push(Diagnostic::new(instr.span, message));
+            }
+        }
+        for handler in &self.function.handlers {
+            if ![handler.start, handler.end, handler.target]
+                .into_iter()
+                .all(bound)
+            {
+                errors.push(Diagnostic::new(
+                    handler.span,
+                    "a label of this handler is never bound",
+                ));
+            }
+        }
+        (self.function, errors)
+    }
+}
+
+/// A call, tail call or return that was given as an op, with its arguments and results in place.
+fn explicit(
+    op: &Op,
+    program: &Program,
+    own: &vm::isa::Signature,
+) -> Result<Option<Action>, String> {
+    let call = |callee, ints: u8, refs: u8| {
+        let signature = program.checked_signature(callee)?;
+        let args = registers(ints, signature.int_params, refs, signature.ref_params)?;
+        let results = registers(ints, signature.int_results, refs, signature.ref_results)?;
+        let args = args.into_iter().map(Value::Reg).collect();
+        Ok::<_, String>(Call {
+            callee,
+            args,
+            results,
+            windows: Some((ints, refs)),
+        })
+    };
+    let action = match op {
+        Op::Call {
+            function,
+            ints,
+            refs,
+        } => Action::Call(call(Callee::Function(function.0), ints.0, refs.0)?),
+        Op::CallHost { host, ints, refs } => {
+            Action::Call(call(Callee::Host(host.0), ints.0, refs.0)?)
+        }
+        Op::CallClosure {
+            closure,
+            sig,
+            ints,
+            refs,
+        } => {
+            let callee = Callee::Closure {
+                register: closure.0,
+                signature: sig.0,
+            };
+            Action::Call(call(callee, ints.0, refs.0)?)
+        }
+        Op::TailCall { function } => {
+            let callee = Callee::Function(function.0);
+            Action::TailCall(callee, call(callee, 0, 0)?.args)
+        }
+        Op::TailCallClosure { closure, sig } => {
+            let callee = Callee::Closure {
+                register: closure.0,
+                signature: sig.0,
+            };
+            Action::TailCall(callee, call(callee, 0, 0)?.args)
+        }
+        Op::Ret {} => {
+            let results = registers(0, own.int_results, 0, own.ref_results)?;
+            Action::Ret(results.into_iter().map(Value::Reg).collect())
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(action))
+}
+
+fn registers(ints: u8, int_count: u8, refs: u8, ref_count: u8) -> Result<Vec<Reg>, String> {
+    let list = |class, first: u8, count: u8| {
+        (0..count).map(move |offset| {
+            let index = first
+                .checked_add(offset)
+                .ok_or("these windows end behind register 255")?;
+            Ok(Reg { class, index })
+        })
+    };
+    list(Class::Int, ints, int_count)
+        .chain(list(Class::Ref, refs, ref_count))
+        .collect()
+}
+
+/// Checks that a call or return passes as many values of each class as are wanted.
+fn check_values(
+    action: &Action,
+    program: &Program,
+    own: &vm::isa::Signature,
+) -> Result<(), String> {
+    let count = |classes: &mut dyn Iterator<Item = Class>| {
+        let mut counts = (0, 0);
+        classes.for_each(|class| match class {
+            Class::Int => counts.0 += 1,
+            Class::Ref => counts.1 += 1,
+        });
+        counts
+    };
+    let check = |what: &str, wanted: (u8, u8), values: &mut dyn Iterator<Item = Class>| {
+        let (ints, refs): (usize, usize) = count(values);
+        if (ints, refs) == (wanted.0 as usize, wanted.1 as usize) {
+            return Ok(());
+        }
+        let (want_ints, want_refs) = wanted;
+        Err(format!(
+            "{what}: {want_ints} i and {want_refs} r are wanted, not {ints} and {refs}"
+        ))
+    };
+    let args = |callee, args: &[Value]| {
+        let signature = program.checked_signature(callee)?;
+        let wanted = (signature.int_params, signature.ref_params);
+        check(
+            "arguments",
+            wanted,
+            &mut args.iter().map(|value| value.class()),
+        )?;
+        Ok::<_, String>(signature)
+    };
+    match action {
+        Action::Call(call) => {
+            let signature = args(call.callee, &call.args)?;
+            let wanted = (signature.int_results, signature.ref_results);
+            check(
+                "results",
+                wanted,
+                &mut call.results.iter().map(|reg| reg.class),
+            )?;
+            let mut seen = std::collections::HashSet::new();
+            match call.results.iter().all(|reg| seen.insert(*reg)) {
+                true => Ok(()),
+                false => Err("two results of this call go to one register".into()),
+            }
+        }
+        Action::TailCall(Callee::Host(_), _) => Err("a host function cannot be tail-called".into()),
+        Action::TailCall(callee, values) => args(*callee, values).map(|_| ()),
+        Action::Ret(values) => {
+            let wanted = (own.int_results, own.ref_results);
+            check(
+                "results",
+                wanted,
+                &mut values.iter().map(|value| value.class()),
+            )
+        }
+        _ => Ok(()),
+    }
+}

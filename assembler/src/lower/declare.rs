@@ -1,0 +1,202 @@
+//! The first walk: everything with a name of its own.
+
+use vm::isa::Signature;
+use vm::module::{Captures, Constant};
+use vm::profiler::{NameId, Source, SourceId, SourceMap, SourceSeqId};
+
+use super::*;
+use crate::ir::SourceName;
+use crate::parser::{TOO_MANY_PARAMETERS, signature_of};
+
+impl Lowerer {
+    /// Declares what stands in statements, at any depth; `outer` is the function around them.
+    pub(super) fn declare_all(&mut self, statements: &[Stmt], outer: &str) {
+        for statement in statements {
+            let result = match &statement.kind {
+                StmtKind::Fun(fun) => self.declare_function(fun, outer),
+                StmtKind::Host {
+                    name,
+                    params,
+                    results,
+                } => self.declare_host(name, params, results),
+                StmtKind::Data { name, value } => self.declare_data(name, value),
+                StmtKind::Source { name, label, place } => {
+                    let text = match place {
+                        Some((file, line)) => SourceName::at(label, file, *line),
+                        None => SourceName(label.clone()),
+                    };
+                    self.declare_source(name, text)
+                }
+                StmtKind::Directive { name, args } if name.text == "files" => {
+                    self.declare_files(name, args)
+                }
+                StmtKind::Directive { name, args } if name.text == "sources" => {
+                    self.declare_sources(name, args)
+                }
+                StmtKind::Try { body, .. } => {
+                    self.declare_all(body, outer);
+                    Ok(())
+                }
+                _ => Ok(()),
+            };
+            self.keep(result);
+        }
+    }
+
+    fn declare_function(&mut self, fun: &Fun, outer: &str) -> Lowered<()> {
+        let text = match outer {
+            "" => fun.name.text.clone(),
+            outer => format!("{outer}.{}", fun.name.text),
+        };
+        let signature = self.signature(&fun.params, &fun.results, fun.name.span)?;
+        let id = match &fun.captures {
+            None => self.module.declare(&text, signature),
+            Some(captures) => {
+                let counts = self.signature(captures, &[], fun.name.span)?;
+                let captures = Captures {
+                    refs: counts.ref_params,
+                    ints: counts.int_params,
+                };
+                self.module.declare_closure(&text, signature, captures)
+            }
+        };
+        self.module.program.functions[id.0 as usize].span = fun.name.span;
+        if fun.is_exported {
+            self.module.export(id);
+        }
+        self.names
+            .ids
+            .insert(fun.name.span.start, (id, text.clone()));
+        let entry = FunctionEntry {
+            id,
+            params: kinds(&fun.params),
+            results: kinds(&fun.results),
+            is_closure: fun.captures.is_some(),
+        };
+        if self.names.functions.insert(text.clone(), entry).is_some() {
+            let message = format!("two functions are called `{text}`");
+            self.report(Diagnostic::new(fun.name.span, message));
+        }
+        self.declare_all(&fun.body, &text);
+        Ok(())
+    }
+
+    fn declare_host(&mut self, name: &Name, params: &[Param], results: &[Param]) -> Lowered<()> {
+        let signature = self.signature(params, results, name.span)?;
+        // Declared ones stand in the order of the text, even if two are the same.
+        let id = self.module.program.hosts.len() as u32;
+        let import = vm::module::HostImport {
+            name: name.text.clone(),
+            signature,
+        };
+        self.module.program.hosts.push(import);
+        let entry = HostEntry {
+            id,
+            params: kinds(params),
+            results: kinds(results),
+        };
+        let is_new = self.names.hosts.insert(name.text.clone(), entry).is_none();
+        if !is_new && !self.module.program.is_instrumented {
+            let message = format!("two host functions are called `{}`", name.text);
+            return Err(Diagnostic::new(name.span, message));
+        }
+        Ok(())
+    }
+
+    fn declare_data(&mut self, name: &Name, value: &Data) -> Lowered<()> {
+        let id = self.module.program.constants.len() as u32;
+        self.module.program.constants.push(constant_of(value));
+        self.declare_name(name, id, |names| &mut names.constants)
+    }
+
+    fn declare_source(&mut self, name: &Name, text: SourceName) -> Lowered<()> {
+        let n_parts = text.0.split('\t').filter(|part| !part.is_empty()).count();
+        if text.0.contains('\n') || !(1..=2).contains(&n_parts) {
+            let error = Diagnostic::new(name.span, "profiles cannot hold this source's name");
+            return Err(error.with_help("one line: a label, or a label, a tab and a place"));
+        }
+        let id = self.module.source_named(text);
+        self.declare_name(name, id, |names| &mut names.sources)
+    }
+
+    fn declare_name(
+        &mut self,
+        name: &Name,
+        id: u32,
+        map: impl Fn(&mut Names) -> &mut HashMap<String, u32>,
+    ) -> Lowered<()> {
+        match map(&mut self.names).insert(name.text.clone(), id) {
+            None => Ok(()),
+            Some(_) => {
+                let message = format!("`{}` is declared twice", name.text);
+                Err(Diagnostic::new(name.span, message))
+            }
+        }
+    }
+
+    fn signature(&self, params: &[Param], results: &[Param], span: Span) -> Lowered<Signature> {
+        signature_of(params, results).ok_or_else(|| Diagnostic::new(span, TOO_MANY_PARAMETERS))
+    }
+
+    fn declare_files(&mut self, name: &Name, args: &[Arg]) -> Lowered<()> {
+        let [list] = args else {
+            return wrong_args(name, "`.files [\"a\", \"b\"]`");
+        };
+        let files: Lowered<Vec<String>> = list_of(list)?.iter().map(text_of).collect();
+        self.module.program.files = files?;
+        self.module.program.has_fixed_files = true;
+        Ok(())
+    }
+
+    /// The whole map: names, sequences of sources, and each source's name and successors.
+    fn declare_sources(&mut self, name: &Name, args: &[Arg]) -> Lowered<()> {
+        let [names, sequences, sources] = args else {
+            return wrong_args(
+                name,
+                "`.sources [names], [[sources], ...], [[name, sequence], ...]`",
+            );
+        };
+        let mut map = SourceMap::new();
+        map.names = list_of(names)?
+            .iter()
+            .map(text_of)
+            .collect::<Lowered<_>>()?;
+        map.sequences = list_of(sequences)?
+            .iter()
+            .map(|sequence| {
+                list_of(sequence)?
+                    .iter()
+                    .map(|id| u32_of(id).map(SourceId))
+                    .collect()
+            })
+            .collect::<Lowered<_>>()?;
+        map.sources = list_of(sources)?
+            .iter()
+            .map(|source| match list_of(source)? {
+                [name, successors] => Ok(Source {
+                    name: NameId(u32_of(name)?),
+                    successors: SourceSeqId(u32_of(successors)?),
+                }),
+                _ => Err(Diagnostic::new(
+                    source.span,
+                    "a source is `[name, sequence]`",
+                )),
+            })
+            .collect::<Lowered<_>>()?;
+        self.module.program.fixed_sources = Some(map);
+        Ok(())
+    }
+}
+
+pub(super) fn kinds(params: &[Param]) -> Vec<Kind> {
+    params.iter().map(|param| param.kind).collect()
+}
+
+pub(super) fn constant_of(data: &Data) -> Constant {
+    match data {
+        Data::Text(bytes) => Constant::Text(bytes.clone()),
+        Data::Bytes(bytes) => Constant::Bytes(bytes.clone()),
+        Data::Ints(values) => Constant::Ints(values.clone()),
+        Data::Floats(values) => Constant::Floats(values.clone()),
+    }
+}

@@ -1,0 +1,37 @@
+//! The passes, one to a file, each from program to program.
+
+mod calls;
+mod forward;
+mod instrument;
+mod liveness;
+mod moves;
+mod shrink;
+mod written;
+
+use crate::AssembleOptions;
+use crate::diagnostic::Diagnostic;
+use crate::ir::Program;
+
+pub(crate) use moves::move_op;
+
+/// Runs the passes in their order.
+///
+/// - `written` only looks, while registers are still those of the text.
+/// - `instrument` comes next, while every exit still is where the text put it. A pass that
+///   inlines would come right behind it: an inlined body brings its enter and leave along, as a
+///   split source.
+/// - `shrink` needs the profiling ops in place, to move them before the calls that it makes tail
+///   calls, and the calls still with their arguments.
+/// - `calls` comes last: when registers are chosen, nothing may be added that would be alive
+///   across a call.
+pub(crate) fn run_all(
+    program: &mut Program,
+    options: &AssembleOptions,
+) -> Result<(), Vec<Diagnostic>> {
+    if !program.is_instrumented {
+        written::check(program)?;
+        instrument::run(program, options)?;
+        shrink::run(program, options.tail_calls);
+    }
+    calls::run(program)
+}
