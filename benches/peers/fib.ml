@@ -1,0 +1,5 @@
+(* fib(35): calls and returns. *)
+
+let rec fib n = if n < 2 then n else fib (n - 1) + fib (n - 2)
+
+let () = Printf.printf "%d\n" (fib 35)
