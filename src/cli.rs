@@ -68,6 +68,12 @@ pub(crate) struct RunArgs {
     /// Take profiles: time, alloc, count, or several joined by commas
     #[arg(long, value_name = "KIND[,KIND]", env = "VM_PROFILE")]
     pub(crate) profile: Option<KindSet>,
+    /// Profile whole call stacks: for each source also what was charged while it was on the stack
+    #[arg(long, requires = "profile")]
+    pub(crate) profile_stack: bool,
+    /// Fold recursive calls in stack profiles, so that deep recursion takes little memory
+    #[arg(long, requires = "profile_stack")]
+    pub(crate) fold_recursion: bool,
     /// Where the profile goes [default: mlmon.out; of several kinds, mlmon.KIND.out each]
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub(crate) profile_out: Option<PathBuf>,
@@ -91,7 +97,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) gc_stats: bool,
     /// Collect at every allocation, to find bugs
-    #[arg(long)]
+    #[arg(long, env = "VM_GC_STRESS")]
     pub(crate) gc_stress: bool,
     /// When calls become tail calls, if PROGRAM is assembly
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = TailCallsArg::Always)]

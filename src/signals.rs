@@ -1,7 +1,7 @@
 //! Signals that end a run: the first one politely, the second one at once.
 
 use repl::assembler::vm::Interrupt;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::low_level;
 
 /// Lets SIGINT, SIGTERM and SIGHUP end the machine's run. A second signal kills the process, so
@@ -15,7 +15,7 @@ pub(crate) fn end_run_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
                 // A failure leaves nothing better to do than to go on.
                 let _ = low_level::emulate_default_handler(signal);
             }
-            interrupt.raise(signal as u32);
+            interrupt.raise(signal as u8);
         };
         // SAFETY: the action touches atomics only, or ends the process by ways that are
         // async-signal-safe.
@@ -24,8 +24,16 @@ pub(crate) fn end_run_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Lets SIGUSR1 take a snapshot of a running machine's profile.
+pub(crate) fn snapshot_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
+    let interrupt = interrupt.clone();
+    // SAFETY: the action sets a bit of an atomic.
+    unsafe { low_level::register(SIGUSR1, move || interrupt.snapshot())? };
+    Ok(())
+}
+
 /// Ends the process as the signal would have.
-pub(crate) fn die_of(signal: u32) {
+pub(crate) fn die_of(signal: u8) {
     // If the process cannot be ended so, the caller's exit code says the same.
     let _ = low_level::emulate_default_handler(signal as i32);
 }

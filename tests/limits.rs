@@ -31,17 +31,33 @@ fn trap_of(result: Result<Outcome, RunError>) -> Trap {
 
 #[test]
 fn endless_recursion_overflows_the_stack_and_nothing_else() {
-    let shapes = [
-        DEEP.to_owned(),
-        "fun deep(x: r) -> r {\n y = new 1, [x], []\n z = call deep(y)\n w = new 2, [z], []\n ret w\n}\n\
-         fun main() {\n x = null\n y = call deep(x)\n ret\n}"
-            .to_owned(),
-        "fun deep() {\n call deep()\n x = 1\n ret\n}\nfun main() {\n call deep()\n ret\n}".to_owned(),
-    ];
+    let refs = "
+        fun deep(x: r) -> r {
+            y = new 1, [x], []
+            z = call deep(y)
+            w = new 2, [z], []
+            ret w
+        }
+        fun main() {
+            x = null
+            y = call deep(x)
+            ret
+        }";
+    let nothing = "
+        fun deep() {
+            call deep()
+            x = 1
+            ret
+        }
+        fun main() {
+            call deep()
+            ret
+        }";
+    let shapes = [DEEP, refs, nothing];
     for text in shapes {
         for stack_bytes in [64 << 10, 1 << 20] {
             let mut vm = machine(
-                &text,
+                text,
                 VmConfig {
                     stack_bytes,
                     ..VmConfig::default()
@@ -260,6 +276,39 @@ fn the_interpreter_runs_on_a_small_native_stack() {
     };
     let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(run);
     assert_eq!(thread.expect("a thread").join().expect("no panic"), Ok(()));
+}
+
+/// A snapshot is a whole profile of a program that goes on.
+#[test]
+fn sigusr1_writes_the_profile_of_a_running_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "
+        fun main() {
+            call print(\"r\")
+            n = 24
+            x = new 1, [], [n]
+            ok, line = call read_line()
+            ok, line = call read_line()
+            ret
+        }";
+    let mut child = start(text, folder.path(), &["--profile", "alloc"]);
+    let path = folder.path().join("mlmon.out");
+    assert!(!path.exists());
+    let mut kill = std::process::Command::new("kill");
+    let killed = kill.arg("-USR1").arg(child.id().to_string()).status();
+    assert!(killed.expect("kill runs").success());
+    let since = Instant::now();
+    while !path.exists() && since.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let first = std::fs::read_to_string(&path).expect("a snapshot");
+    drop(child.stdin.take());
+    assert!(child.wait().expect("the program ends").success());
+    let last = std::fs::read_to_string(&path).expect("the profile");
+    let total = |text: &str| text.lines().nth(4).map(str::to_owned);
+    assert_eq!(total(&first).as_deref(), Some("16 0"));
+    // The two empty strings that the end of input gave.
+    assert_eq!(total(&last).as_deref(), Some("48 0"));
 }
 
 fn start(text: &str, folder: &std::path::Path, options: &[&str]) -> Child {

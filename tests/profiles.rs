@@ -4,10 +4,11 @@
 mod support;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use repl::assembler::vm::profiler::mlmon::Mlmon;
-use repl::assembler::vm::profiler::{Kind, Profile, SourceMap};
+use repl::assembler::vm::profiler::{Kind, KindSet, Profile, SourceMap, Style, parse_show_sources};
 use repl::assembler::vm::{GcStress, HeapConfig, Outcome, VmConfig};
 use support::{files, machine, module_of, profile, root, stderr, vm};
 
@@ -35,7 +36,7 @@ fn example(name: &str) -> String {
 }
 
 /// Runs a program under all kinds at once and gives what was charged and the heap's own count.
-fn profiled(text: &str, config: VmConfig) -> (SourceMap, std::sync::Arc<Profile>, u64) {
+fn profiled(text: &str, config: VmConfig) -> (SourceMap, Arc<Profile>, u64) {
     let module = module_of(text);
     let sources = module.source_map();
     let profile = profile("alloc,count", &module);
@@ -110,6 +111,93 @@ fn tak_has_the_figures_of_mlton() {
     ];
     for (name, calls) in expected {
         assert_eq!(count(name), calls, "{name}");
+    }
+}
+
+/// MLton's columns for the same program: only what its runtime adds to `<main>` and `<gc>` differs.
+#[test]
+fn list_rev_has_the_stack_columns_of_mlton() {
+    for fold in [false, true] {
+        let text = example("list-rev.asm");
+        let module = module_of(&text);
+        let sources = module.source_map();
+        let kinds: KindSet = "alloc,count".parse().expect("kinds");
+        let profile = Profile::new(kinds, sources.sources.len())
+            .with_style(Style::Stack)
+            .with_fold_recursion(fold);
+        let profile = Arc::new(profile);
+        let config = VmConfig {
+            profile: Some(profile.clone()),
+            ..VmConfig::default()
+        };
+        machine(&text, config).run().expect("the example runs");
+        for (kind, golden) in [(Kind::Alloc, "alloc-stack"), (Kind::Count, "count-stack")] {
+            let folder = root().join("tests/golden/list-rev").join(golden);
+            let text = std::fs::read_to_string(folder.join("sources.txt")).expect("sources");
+            let theirs = parse_show_sources(&text).expect("golden sources");
+            let golden = Mlmon::read_file(&folder.join("mlmon.out")).expect("a golden profile");
+            let ours = profile
+                .data()
+                .mlmon(kind, &sources)
+                .expect("the profile fits");
+            let row = |file: &Mlmon, map: &SourceMap, name: &str| {
+                let is_named = |text: &String| text.split('\t').next() == Some(name);
+                let row = file.names[map.names.iter().position(is_named).expect("the source")];
+                (row.current, row.stack)
+            };
+            for name in ["append", "rev"] {
+                let (mine, other) = (row(&ours, &sources, name), row(&golden, &theirs, name));
+                assert_eq!(mine, other, "{kind} of {name}, folded: {fold}");
+            }
+            let (_, main) = row(&ours, &sources, "<main>");
+            assert_eq!(main, ours.totals.total, "everything is under <main>");
+        }
+    }
+}
+
+/// In stack style the current column is what it is in current style.
+#[test]
+fn both_styles_have_the_same_current_column() {
+    for name in [
+        "exceptions.asm",
+        "closures.asm",
+        "n-queens.asm",
+        "word-count.asm",
+    ] {
+        let text = example(name);
+        let (sources, current, _) = profiled(&text, VmConfig::default());
+        for fold in [false, true] {
+            let kinds = current.kinds();
+            let profile = Profile::new(kinds, sources.sources.len())
+                .with_style(Style::Stack)
+                .with_fold_recursion(fold);
+            let profile = Arc::new(profile);
+            let config = VmConfig {
+                profile: Some(profile.clone()),
+                ..VmConfig::default()
+            };
+            let mut vm = machine(&text, config);
+            vm.run().expect("the example runs");
+            for kind in [Kind::Alloc, Kind::Count] {
+                let column = |profile: &Profile| {
+                    let file = profile
+                        .data()
+                        .mlmon(kind, &sources)
+                        .expect("the profile fits");
+                    file.sources
+                        .iter()
+                        .map(|row| row.current)
+                        .collect::<Vec<_>>()
+                };
+                assert_eq!(
+                    column(&current),
+                    column(&profile),
+                    "{name} {kind} folded: {fold}"
+                );
+            }
+            let totals = profile.data().counts(Kind::Alloc).totals;
+            assert_eq!(totals.total, vm.allocated_bytes(), "{name}");
+        }
     }
 }
 

@@ -1,15 +1,16 @@
 //! Units of profile data: a full set of counters (MLton's `MLton.Profile.Data`).
 
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 use std::{fmt, io};
 
+use crate::columns::Snapshot;
+use crate::context::Tree;
 use crate::mlmon::{CountRow, Mlmon, Totals};
-use crate::{FIXED_NAMES, Kind, Node, SourceId, SourceMap, Style};
+use crate::{ContextConfig, FIXED_NAMES, Kind, Node, SourceId, SourceMap, Style};
 
-/// One unit of profile data: a node for each split source. A program may switch between units to
-/// profile its phases separately.
+/// One unit of profile data: a node for each split source and, in stack style, for each calling
+/// context. A program may switch between units to profile its phases separately.
 ///
 /// The address of a node is stable for as long as the unit lives, wherever the unit is moved.
 #[derive(Debug)]
@@ -17,6 +18,9 @@ pub struct ProfileData {
     // Not a `Box`: moving a `Box` ends the validity of pointers into it, and the signal handler
     // keeps such a pointer. An `Arc` makes no such claim.
     nodes: Arc<[Node]>,
+    style: Style,
+    config: ContextConfig,
+    pub(crate) tree: Mutex<Tree>,
 }
 
 /// The counts of one kind, by split source, as they were at one moment.
@@ -24,27 +28,61 @@ pub struct ProfileData {
 pub struct Counts {
     /// What was counted, and what the collector counted on its own account.
     pub totals: Totals,
-    /// The count of each split source, in the order of [`SourceMap::sources`].
+    /// The current count of each split source, in the order of [`SourceMap::sources`].
     pub sources: Vec<u64>,
+    /// All columns of the same sources. In current style only the first is in use.
+    pub rows: Vec<CountRow>,
 }
 
 impl ProfileData {
-    /// A unit of `n_sources` nodes with all counters at zero. The three fixed sources have a node
-    /// even if `n_sources` is smaller.
+    /// A unit of `n_sources` nodes with all counters at zero, in current style. The three fixed
+    /// sources have a node even if `n_sources` is smaller.
     pub fn new(n_sources: usize) -> ProfileData {
-        let n_sources = u32::try_from(n_sources.max(FIXED_NAMES.len())).unwrap_or(u32::MAX);
-        ProfileData {
-            nodes: (0..n_sources).map(|id| Node::new(SourceId(id))).collect(),
-        }
+        ProfileData::in_style(n_sources, Style::Current, ContextConfig::default())
     }
 
-    /// The node of `source`. An id out of range gives the node of `<unknown>`.
+    /// A unit in `style` with all counters at zero. `config` is for stack style.
+    pub fn in_style(n_sources: usize, style: Style, config: ContextConfig) -> ProfileData {
+        let n_sources = u32::try_from(n_sources.max(FIXED_NAMES.len())).unwrap_or(u32::MAX);
+        // The place of each node in `contexts`: the root is first.
+        let index = |id| match SourceId(id) {
+            SourceId::MAIN => 0,
+            SourceId::UNKNOWN | SourceId::GC => id + 1,
+            _ => id,
+        };
+        let data = ProfileData {
+            nodes: (0..n_sources)
+                .map(|id| Node::with_index(SourceId(id), index(id)))
+                .collect(),
+            style,
+            config,
+            tree: Mutex::default(),
+        };
+        if style == Style::Stack {
+            data.link_roots();
+        }
+        data
+    }
+
+    /// For whom the unit counts.
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
+    /// How the unit keeps its contexts, if it is in stack style.
+    pub fn context_config(&self) -> ContextConfig {
+        self.config
+    }
+
+    /// The node of `source`; in stack style, of its context right under `<main>`. An id out of
+    /// range gives the node of `<unknown>`.
     #[inline]
     pub fn node(&self, source: SourceId) -> &Node {
         self.nodes.get(source.index()).unwrap_or(&self.nodes[0])
     }
 
-    /// The nodes of all sources, by [`SourceId`].
+    /// The nodes that [`ProfileData::node`] gives, by [`SourceId`]. In stack style there are more:
+    /// see [`ProfileData::contexts`].
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
@@ -52,24 +90,16 @@ impl ProfileData {
     /// The counts of one kind. The totals are the sums of the counts that are returned, so they
     /// agree even if the timer ticks meanwhile.
     pub fn counts(&self, kind: Kind) -> Counts {
-        let count = |node: &Node| match kind {
-            Kind::Time => node.ticks.load(Relaxed),
-            Kind::Alloc => node.bytes.load(Relaxed),
-            Kind::Count => node.calls.load(Relaxed),
-        };
-        let sources: Vec<u64> = self.nodes.iter().map(count).collect();
-        let gc = sources[SourceId::GC.index()];
-        let all = sources.iter().fold(0, |sum: u64, &n| sum.wrapping_add(n));
+        let snapshot = Snapshot::new(self, kind);
+        let rows = snapshot.rows(self.nodes.len(), SourceId::index);
         Counts {
-            totals: Totals {
-                total: all.wrapping_sub(gc),
-                total_gc: gc,
-            },
-            sources,
+            totals: snapshot.totals(),
+            sources: rows.iter().map(|row| row.current).collect(),
+            rows,
         }
     }
 
-    /// The counts of one kind as the contents of an `mlmon.out`, in current style.
+    /// The counts of one kind as the contents of an `mlmon.out`, in the style of the unit.
     ///
     /// # Errors
     /// [`SizeMismatch`] if the unit was made for another number of sources than `map` has.
@@ -78,24 +108,15 @@ impl ProfileData {
             let (data, map) = (self.nodes.len(), map.sources.len());
             return Err(SizeMismatch { data, map });
         }
-        let counts = self.counts(kind);
-        let row = |&current| CountRow {
-            current,
-            ..CountRow::default()
-        };
-        let mut names = vec![CountRow::default(); map.names.len()];
-        for (source, &count) in map.sources.iter().zip(&counts.sources) {
-            if let Some(row) = names.get_mut(source.name.index()) {
-                row.current = row.current.wrapping_add(count);
-            }
-        }
+        let snapshot = Snapshot::new(self, kind);
+        let name = |source: SourceId| map.sources[source.index()].name.index();
         Ok(Mlmon {
             kind,
-            style: Style::Current,
+            style: self.style,
             magic: map.magic,
-            totals: counts.totals,
-            sources: counts.sources.iter().map(row).collect(),
-            names,
+            totals: snapshot.totals(),
+            sources: snapshot.rows(map.sources.len(), SourceId::index),
+            names: snapshot.rows(map.names.len(), name),
         })
     }
 

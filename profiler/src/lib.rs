@@ -6,6 +6,8 @@
 //! - [`SourceMap`] says what can be charged: the sources of a program.
 //! - [`Profile`] holds the counters. The VM charges a [`Node`]; it publishes the node that is
 //!   current in a [`CurrentCell`], where the [`Ticker`]'s signal handler finds it.
+//! - [`ProfileData`] is one set of counters: a node for each source or, in stack style, a tree of
+//!   calling contexts, from which all columns of MLton's reports follow.
 //! - [`mlmon`] reads and writes the profile file, `mlmon.out`.
 //! - [`report`] is `mlprof`: tables and call graphs.
 //!
@@ -19,7 +21,10 @@
 //! assert_eq!((totals.total, totals.total_gc), (24, 64));
 //! ```
 
+mod columns;
+mod context;
 mod data;
+mod filter;
 mod kind;
 mod lines;
 pub mod mlmon;
@@ -29,8 +34,11 @@ pub mod report;
 mod show_sources;
 mod source;
 mod ticker;
+mod units;
 
+pub use context::ContextConfig;
 pub use data::{Counts, ProfileData, SizeMismatch};
+pub use filter::{FilterError, SourceFilter};
 pub use kind::{Kind, KindSet, Style, UnknownWord};
 pub use lines::LineError;
 pub use node::Node;
@@ -40,3 +48,4 @@ pub use source::{
     FIXED_NAMES, NameId, Source, SourceId, SourceMap, SourceMapBuilder, SourceMapError, SourceSeqId,
 };
 pub use ticker::{CurrentCell, MAX_HZ, Rate, Ticker, TickerError};
+pub use units::Translator;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::{Kind, KindSet, Node, ProfileData, SourceId, SourceMap};
+use crate::{ContextConfig, Kind, KindSet, Node, ProfileData, SourceId, SourceMap, Style};
 
 /// How many ticks a second the timer is asked for unless the user says otherwise. It is what
 /// MLton uses, and what `mlprof` takes for granted when it turns ticks into seconds.
@@ -18,7 +18,8 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// An empty profile of a program with `n_sources` split sources, at [`DEFAULT_HZ`].
+    /// An empty profile of a program with `n_sources` split sources, in current style, at
+    /// [`DEFAULT_HZ`].
     pub fn new(kinds: KindSet, n_sources: usize) -> Profile {
         Profile {
             kinds,
@@ -30,6 +31,44 @@ impl Profile {
     /// The same profile with another tick rate, in ticks per second of CPU time.
     pub fn with_hz(self, hz: u32) -> Profile {
         Profile { hz, ..self }
+    }
+
+    /// An empty profile like this one in another style.
+    pub fn with_style(self, style: Style) -> Profile {
+        let config = self.data.context_config();
+        self.with_data(style, config)
+    }
+
+    /// An empty profile like this one that, in stack style, folds recursion from the start, or
+    /// only near the limit of nodes (see [`ContextConfig::fold_recursion`]).
+    pub fn with_fold_recursion(self, fold_recursion: bool) -> Profile {
+        let config = ContextConfig {
+            fold_recursion,
+            ..self.data.context_config()
+        };
+        let style = self.style();
+        self.with_data(style, config)
+    }
+
+    /// An empty profile like this one that, in stack style, makes at most `node_limit` nodes (see
+    /// [`ContextConfig::node_limit`]).
+    pub fn with_node_limit(self, node_limit: usize) -> Profile {
+        let config = ContextConfig {
+            node_limit,
+            ..self.data.context_config()
+        };
+        let style = self.style();
+        self.with_data(style, config)
+    }
+
+    fn with_data(self, style: Style, config: ContextConfig) -> Profile {
+        let data = ProfileData::in_style(self.data.nodes().len(), style, config);
+        Profile { data, ..self }
+    }
+
+    /// The style of the unit in use: for whom it counts.
+    pub fn style(&self) -> Style {
+        self.data.style()
     }
 
     /// The kinds that are kept.
@@ -54,13 +93,14 @@ impl Profile {
         std::mem::replace(&mut self.data, data)
     }
 
-    /// The node of `source` in the unit in use. An id out of range gives `<unknown>`'s.
+    /// The node of `source` in the unit in use (see [`ProfileData::node`]).
     #[inline]
     pub fn node(&self, source: SourceId) -> &Node {
         self.data.node(source)
     }
 
-    /// The node of `<gc>` in the unit in use.
+    /// The node of `<gc>` in the unit in use. In stack style this is only for collections outside
+    /// of the program; others are charged to `<gc>` entered from the context that is current.
     #[inline]
     pub fn gc_node(&self) -> &Node {
         self.data.node(SourceId::GC)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use repl::assembler::AssembleOptions;
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::profiler::report::{self, Options};
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile, SourceMap};
+use repl::assembler::vm::profiler::{Kind, KindSet, Profile, SourceMap, Style};
 use repl::assembler::vm::{
     GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, profiler::mlmon::Mlmon,
 };
@@ -43,8 +43,7 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     };
     let sources = module.source_map();
     let kinds = args.profile.unwrap_or(KindSet::EMPTY);
-    let profile = (!kinds.is_empty())
-        .then(|| Arc::new(Profile::new(kinds, sources.sources.len()).with_hz(args.hz)));
+    let profile = (!kinds.is_empty()).then(|| Arc::new(profile_of(args, kinds, &sources)));
     let arguments = args
         .arguments
         .iter()
@@ -57,6 +56,11 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     };
     if let Err(error) = signals::end_run_on_signal(&vm.interrupt()) {
         return fail(&format!("cannot watch for signals: {error}"), exit::FAILED);
+    }
+    if let Some(profile) = &profile
+        && let Err(error) = write_snapshots(&mut vm, args, profile.clone(), sources.clone())
+    {
+        return fail(&format!("cannot watch for SIGUSR1: {error}"), exit::FAILED);
     }
     let result = vm.run();
     let flushed = vm.hosts().io().flush();
@@ -90,7 +94,7 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     }) = result
     {
         signals::die_of(signal);
-        code = exit::SIGNAL.wrapping_add(signal as u8);
+        code = exit::SIGNAL.wrapping_add(signal);
     }
     ExitCode::from(code)
 }
@@ -115,6 +119,44 @@ fn config(args: &RunArgs, profile: Option<Arc<Profile>>) -> VmConfig {
     }
 }
 
+fn profile_of(args: &RunArgs, kinds: KindSet, sources: &SourceMap) -> Profile {
+    let style = if args.profile_stack {
+        Style::Stack
+    } else {
+        Style::Current
+    };
+    Profile::new(kinds, sources.sources.len())
+        .with_hz(args.hz)
+        .with_style(style)
+        .with_fold_recursion(args.fold_recursion)
+}
+
+/// Lets SIGUSR1 write the profile as it is at that moment.
+fn write_snapshots(
+    vm: &mut Vm,
+    args: &RunArgs,
+    profile: Arc<Profile>,
+    sources: SourceMap,
+) -> io::Result<()> {
+    let asked = args.profile_out.clone();
+    vm.on_snapshot(move || {
+        if let Err(message) = write_files(asked.as_deref(), &profile, &sources) {
+            fail(&message, exit::FAILED);
+        }
+    });
+    signals::snapshot_on_signal(&vm.interrupt())
+}
+
+/// Writes each kind's file.
+fn write_files(asked: Option<&Path>, profile: &Profile, sources: &SourceMap) -> Result<(), String> {
+    for kind in profile.kinds().iter() {
+        let path = profile_path(asked, profile.kinds(), kind);
+        let written = profile.write(kind, sources, &path);
+        written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
 /// Writes each kind's file and prints its table to standard error.
 fn write_profiles(
     args: &RunArgs,
@@ -122,11 +164,11 @@ fn write_profiles(
     profile: &Profile,
     sources: &SourceMap,
 ) -> Result<(), String> {
-    let kinds = profile.kinds();
-    for kind in kinds.iter() {
-        let path = profile_path(args.profile_out.as_deref(), kinds, kind);
-        let written = profile.write(kind, sources, &path);
-        written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    write_files(args.profile_out.as_deref(), profile, sources)?;
+    if let Some(notice) = profile.data().notice() {
+        fail(&notice, exit::FAILED);
+    }
+    for kind in profile.kinds().iter() {
         let file: Mlmon = profile
             .data()
             .mlmon(kind, sources)

@@ -1,6 +1,10 @@
 //! What several test programs need.
 
-#![allow(dead_code, reason = "each test program uses its own part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test program uses its own part"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,7 +14,7 @@ use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::module::Module;
 use repl::assembler::vm::profiler::{KindSet, Profile};
 use repl::assembler::vm::verify::{VerifiedModule, verify};
-use repl::assembler::vm::{Vm, VmConfig};
+use repl::assembler::vm::{GcStress, Vm, VmConfig};
 use repl::assembler::{AssembleOptions, assemble};
 
 /// The repository's folder.
@@ -66,8 +70,17 @@ pub fn verified(text: &str) -> VerifiedModule {
     verify(module_of(text)).expect("what the assembler makes verifies")
 }
 
+/// Whether the environment asks for a collection at every allocation, of the `vm` command and of
+/// machines that tests make themselves.
+pub fn is_stressed() -> bool {
+    std::env::var_os("VM_GC_STRESS").is_some_and(|value| value == "true")
+}
+
 /// A machine for text, without input, whose output goes nowhere.
-pub fn machine(text: &str, config: VmConfig) -> Vm {
+pub fn machine(text: &str, mut config: VmConfig) -> Vm {
+    if is_stressed() {
+        config.heap.stress = GcStress::On;
+    }
     let io = HostIo::new(
         std::io::empty(),
         std::io::sink(),

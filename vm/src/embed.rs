@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use profiler::{CurrentCell, Kind, Node, Profile, Rate, SourceId, Ticker};
+use profiler::{CurrentCell, Kind, Node, Profile, Rate, SourceId, Style, Ticker};
 
 use crate::heap::{Heap, HeapConfig, HeapStats, OutOfMemory, Value};
 use crate::host::Hosts;
@@ -13,7 +13,7 @@ use crate::interp::machine::{Context, Machine, Resume};
 use crate::interp::stack::Stack;
 use crate::interp::trace::Backtrace;
 use crate::interp::word::Frame;
-use crate::interp::{Exit, Trap};
+use crate::interp::{Exit, SNAPSHOT, Trap};
 use crate::load::{LoadConfig, Location, Program};
 use crate::show;
 use crate::verify::VerifiedModule;
@@ -105,8 +105,14 @@ pub struct Interrupt(Arc<AtomicU32>);
 impl Interrupt {
     /// Ends the run at its next safepoint with [`Trap::Interrupted`]. `signal` is handed through;
     /// it must not be 0. This stores one word, so a signal handler may do it.
-    pub fn raise(&self, signal: u32) {
-        self.0.store(signal, Relaxed);
+    pub fn raise(&self, signal: u8) {
+        self.0.fetch_or(signal as u32, Relaxed);
+    }
+
+    /// Lets the machine call what [`Vm::on_snapshot`] has set, at its next safepoint. A signal
+    /// handler may do this too.
+    pub fn snapshot(&self) {
+        self.0.fetch_or(SNAPSHOT, Relaxed);
     }
 }
 
@@ -142,11 +148,17 @@ impl Vm {
     ) -> Result<Self, VmError> {
         hosts.bind(&module.hosts).map_err(VmError::Host)?;
         let mut heap = Heap::new(config.heap).map_err(VmError::OutOfMemory)?;
-        let stack = Stack::new(config.stack_bytes).ok_or(VmError::OutOfMemory(OutOfMemory {
-            request_bytes: config.stack_bytes,
-            live_bytes: 0,
-            max_bytes: config.stack_bytes,
-        }))?;
+        let has_contexts = config
+            .profile
+            .as_ref()
+            .is_some_and(|one| one.style() == Style::Stack);
+        let stack = Stack::new(config.stack_bytes, has_contexts).ok_or(VmError::OutOfMemory(
+            OutOfMemory {
+                request_bytes: config.stack_bytes,
+                live_bytes: 0,
+                max_bytes: config.stack_bytes,
+            },
+        ))?;
         let sink = Box::new(Node::new(SourceId::UNKNOWN));
         let load = LoadConfig {
             profile: config.profile.as_deref(),
@@ -179,9 +191,15 @@ impl Vm {
             },
             program: &raw const *program,
             gc_node,
+            contexts: match &config.profile {
+                Some(profile) if has_contexts => profile.data(),
+                _ => std::ptr::null(),
+            },
+            wanted_context: (std::ptr::null(), SourceId::UNKNOWN),
             stack,
             hosts,
             handles: Vec::new(),
+            on_snapshot: None,
         });
         let vm = Self {
             ctx,
@@ -199,6 +217,12 @@ impl Vm {
     /// What asks this machine to stop.
     pub fn interrupt(&self) -> Interrupt {
         Interrupt(self.attention.clone())
+    }
+
+    /// What the machine does at a safepoint after [`Interrupt::snapshot`]: as a rule, write the
+    /// profile. It runs on the machine's thread, between two ops.
+    pub fn on_snapshot(&mut self, action: impl FnMut() + 'static) {
+        self.ctx.on_snapshot = Some(Box::new(action));
     }
 
     /// The program's module.
@@ -315,7 +339,20 @@ impl Vm {
                 ints: machine.ints,
                 refs: machine.refs,
             });
-            machine.publish(loaded.entry_node);
+            match (*ctx).contexts.as_ref() {
+                Some(contexts) => {
+                    let root = contexts.root();
+                    *machine.saved_context(machine.sp.sub(1)) = root;
+                    let is_main = loaded.entry_source == SourceId::MAIN;
+                    let first = if is_main {
+                        root
+                    } else {
+                        contexts.enter(root, loaded.entry_source)
+                    };
+                    machine.publish(first);
+                }
+                None => machine.publish(loaded.entry_node),
+            }
             let pc = machine.go(machine.pc);
             #[cfg(tail_dispatch)]
             debug_assert!(pc.is_null(), "handlers jump to one another until one stops");

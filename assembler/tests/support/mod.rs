@@ -412,7 +412,7 @@ impl Body<'_> {
         offsets[start]
     }
 
-    /// A line table, with files in any order; now and then itself in no order.
+    /// A line table, with files in any order.
     fn lines(&mut self, offsets: &[u32]) -> Vec<LineEntry> {
         let files = self.module.files.len();
         let mut lines: Vec<LineEntry> = (0..self.numbers.below(6))
@@ -423,9 +423,7 @@ impl Body<'_> {
                 line: self.numbers.below(100) as u32,
             })
             .collect();
-        if !self.numbers.chance(20) {
-            lines.sort_by_key(|entry| entry.offset);
-        }
+        lines.sort_by_key(|entry| entry.offset);
         lines
     }
 }

@@ -35,7 +35,7 @@ impl fmt::Debug for HostIo {
 pub(super) enum Line {
     Read(Vec<u8>),
     End,
-    Interrupted,
+    Interrupted(u8),
 }
 
 impl HostIo {
@@ -89,8 +89,9 @@ impl HostIo {
         self.started.elapsed()
     }
 
-    /// Reads a line with its newline. `wants_end` is asked now and then while input is awaited.
-    pub(super) fn read_line(&mut self, wants_end: impl Fn() -> bool) -> io::Result<Line> {
+    /// Reads a line with its newline. `interrupted` is asked now and then while
+    /// input is awaited.
+    pub(super) fn read_line(&mut self, interrupted: impl Fn() -> Option<u8>) -> io::Result<Line> {
         self.output.flush()?;
         match &mut self.input {
             Input::Reader(reader) => {
@@ -119,8 +120,8 @@ impl HostIo {
                             Line::Read(line)
                         });
                     }
-                    if wants_end() {
-                        return Ok(Line::Interrupted);
+                    if let Some(signal) = interrupted() {
+                        return Ok(Line::Interrupted(signal));
                     }
                     if is_readable()? {
                         *is_at_end = read_more(buffer)?;

@@ -12,7 +12,7 @@ pub use standard::{STANDARD, standard_signature};
 
 use crate::heap::{Kind, OutOfMemory, Phase, Value, array_bytes, bytes_of};
 use crate::interp::machine::{Context, Machine};
-use crate::interp::slow::collect_with_roots;
+use crate::interp::slow::{collect_with_roots, take_attention};
 use crate::isa::Signature;
 
 /// Why a host function does not return to the program.
@@ -27,7 +27,7 @@ pub enum HostError {
     /// There is no memory for a result.
     OutOfMemory(OutOfMemory),
     /// A signal asks for the end of the run.
-    Interrupted(u32),
+    Interrupted(u8),
 }
 
 /// The type of a host function.
@@ -235,11 +235,11 @@ impl HostCall {
         unsafe { (*self.ctx).hosts.io() }
     }
 
-    /// The number of the signal that asks for the end of the run, if one does. A host function
-    /// that waits should look now and then.
-    pub fn interrupted(&self) -> Option<u32> {
-        // SAFETY: as for `io`.
-        let signal = unsafe { (*(*self.ctx).attention).load(std::sync::atomic::Ordering::Relaxed) };
-        (signal != 0).then_some(signal)
+    /// Sees to snapshots, and gives the number of the signal that asks for the end of the run, if
+    /// one does. A host function that waits should look now and then, and end with
+    /// [`HostError::Interrupted`].
+    pub fn interrupted(&self) -> Option<u8> {
+        // SAFETY: as for `io`; a host call is a safepoint.
+        unsafe { take_attention(self.ctx) }
     }
 }

@@ -212,8 +212,8 @@ fn output_failed(error: io::Error) -> HostError {
 fn read_line(call: &mut HostCall) -> Result<(), HostError> {
     let attention: *const HostCall = call;
     // SAFETY: the call outlives the read, which looks at the attention flag only.
-    let wants_end = || unsafe { (*attention).interrupted().is_some() };
-    let line = call.io().read_line(wants_end);
+    let interrupted = || unsafe { (*attention).interrupted() };
+    let line = call.io().read_line(interrupted);
     match line.map_err(|error| HostError::Io(format!("cannot read the input: {error}")))? {
         Line::Read(line) => {
             call.set_int(0, 1);
@@ -223,8 +223,6 @@ fn read_line(call: &mut HostCall) -> Result<(), HostError> {
             call.set_int(0, 0);
             call.set_text(0, b"")
         }
-        Line::Interrupted => Err(HostError::Interrupted(
-            call.interrupted().unwrap_or_default(),
-        )),
+        Line::Interrupted(signal) => Err(HostError::Interrupted(signal)),
     }
 }

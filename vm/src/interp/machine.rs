@@ -10,6 +10,7 @@
 //! | [`Machine::jump`] | to a word at a distance |
 //! | [`Machine::fault`] | raise an exception of the machine's own |
 //! | [`Machine::collect`] | collect garbage, then do this word again |
+//! | [`Machine::make_context`] | make a context of a stack-style profile, then do this word again |
 //! | [`Machine::attend`] | look why somebody wants attention, then do this word again |
 //! | [`Machine::stop`] | end the run |
 //!
@@ -19,11 +20,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use profiler::{CurrentCell, Node};
+use profiler::{CurrentCell, Node, ProfileData, SourceId};
 
 use super::fault::Fault;
 use super::slow;
-use super::stack::{REF_DISPLACEMENT_BYTES, Stack};
+use super::stack::{CONTEXT_DISTANCE_BYTES, REF_DISPLACEMENT_BYTES, Stack};
 use super::word::{Frame, OpWord, Pc};
 use crate::heap::{Heap, KIND_MASK, Kind, Value};
 use crate::host::Hosts;
@@ -52,11 +53,17 @@ pub(crate) struct Context {
     pub(crate) resume: Resume,
     pub(crate) program: *const Program,
     pub(crate) stack: Stack,
-    /// What collections are charged to.
+    /// What collections are charged to; null in stack style, where each context has its own.
     pub(crate) gc_node: *const Node,
+    /// The profile data that contexts are made in; null but in stack style.
+    pub(crate) contexts: *const ProfileData,
+    /// The context to make: the child of this node for this source.
+    pub(crate) wanted_context: (*const Node, SourceId),
     pub(crate) hosts: Hosts,
     /// References that the embedder holds; the collector updates them.
     pub(crate) handles: Vec<u64>,
+    /// What to do when a snapshot is asked for.
+    pub(crate) on_snapshot: Option<Box<dyn FnMut()>>,
 }
 
 /// Registers to go on with.
@@ -271,9 +278,30 @@ impl Machine {
         unsafe { (*(*self.ctx).cell).publish(node) }
     }
 
+    /// The node that is current.
+    #[inline(always)]
+    pub(crate) unsafe fn current(self) -> *const Node {
+        unsafe { (*(*self.ctx).cell).current() }
+    }
+
+    /// Where the context is saved that a frame returns to, in stack style.
+    #[inline(always)]
+    pub(crate) unsafe fn saved_context(self, frame: *mut Frame) -> *mut *const Node {
+        frame.wrapping_byte_add(CONTEXT_DISTANCE_BYTES).cast()
+    }
+
+    /// Makes the child context of `parent` for a source, then does this word again.
+    #[inline(always)]
+    pub(crate) unsafe fn make_context(self, parent: *const Node, source: u64) -> Pc {
+        unsafe {
+            (*self.ctx).wanted_context = (parent, SourceId(source as u32));
+            slow::make_context(self.pc, self.ints, self.refs, self.ctx, self.sp)
+        }
+    }
+
     /// Charges bytes to the node that is current.
     #[inline(always)]
     pub(crate) unsafe fn charge(self, bytes: usize) {
-        unsafe { (*(*(*self.ctx).cell).current()).charge_bytes(bytes as u64) }
+        unsafe { (*self.current()).charge_bytes(bytes as u64) }
     }
 }

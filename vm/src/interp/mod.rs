@@ -23,6 +23,10 @@ use std::fmt;
 
 use crate::heap::OutOfMemory;
 
+/// The bit of the attention word that asks for a snapshot. The lowest eight hold the number of a
+/// signal that asks for the end.
+pub(crate) const SNAPSHOT: u32 = 1 << 8;
+
 /// Why a run ended, as the machine sees it.
 #[derive(Debug)]
 pub(crate) enum Exit {
@@ -49,7 +53,7 @@ pub enum Trap {
     /// All fuel is used up.
     OutOfFuel,
     /// Somebody asked for the end: a signal's number, or what the embedder passed.
-    Interrupted(u32),
+    Interrupted(u8),
     /// A host function cannot do its work, and says why.
     Host(String),
 }

@@ -5,12 +5,14 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use profiler::{Node, SourceId};
+
 use super::fault::{FAULT_TAG, Fault};
 use super::handlers::handlers;
 use super::machine::{Context, Machine, Resume};
 use super::trace::Backtrace;
 use super::word::{Frame, Pc};
-use super::{Exit, Trap};
+use super::{Exit, SNAPSHOT, Trap};
 use crate::heap::{OutOfMemory, Value, record_header};
 use crate::host::{HostCall, HostError};
 
@@ -36,6 +38,13 @@ handlers! {
     #[inline(never)]
     fn raise(m) {
         if unwind(m.pc, m.ints, m.refs, m.ctx, m.sp) { m.resume() } else { m.stop() }
+    }
+    /// Makes the context that is wanted, so that its parent remembers it
+    #[cold]
+    #[inline(never)]
+    fn make_context(m) {
+        make_wanted_context(m.ctx);
+        m.go(m.pc)
     }
     /// Looks why attention is wanted
     #[cold]
@@ -115,13 +124,45 @@ pub(crate) unsafe fn collect_with_roots(
         ];
         let cell = (*ctx).cell;
         let interrupted = (*cell).current();
-        (*cell).publish((*ctx).gc_node);
+        let gc_node = match (*ctx).contexts.as_ref() {
+            Some(contexts) => contexts.enter(&*interrupted, SourceId::GC),
+            None => (*ctx).gc_node,
+        };
+        (*cell).publish(gc_node);
         let before = (*ctx).heap.moved_bytes();
         let result = (*ctx).heap.collect(request_bytes, force, &mut roots);
         let moved = (*ctx).heap.moved_bytes() - before;
-        (*(*ctx).gc_node).charge_bytes(moved);
+        (*gc_node).charge_bytes(moved);
         (*cell).publish(interrupted);
         result
+    }
+}
+
+#[inline(never)]
+unsafe fn make_wanted_context(ctx: *mut Context) {
+    // SAFETY: the node is one of the profile data that contexts are made in.
+    unsafe {
+        let (parent, source) = (*ctx).wanted_context;
+        (*(*ctx).contexts).enter(&*parent, source);
+    }
+}
+
+/// The context of a frame: what is under the context it was called in, for the sources that are
+/// open in it.
+#[inline(never)]
+pub(crate) unsafe fn context_of(
+    ctx: *mut Context,
+    caller: *const Node,
+    open: &[SourceId],
+) -> *const Node {
+    // SAFETY: as for `make_wanted_context`.
+    unsafe {
+        let contexts = &*(*ctx).contexts;
+        let mut context: &Node = &*caller;
+        for &source in open {
+            context = contexts.enter(context, source);
+        }
+        context
     }
 }
 
@@ -179,7 +220,10 @@ unsafe fn unwind(
                 };
                 machine.set_r(handler.register, (*ctx).exception);
                 (*ctx).exception = Value::ZERO;
-                if !handler.node.is_null() {
+                if !(*ctx).contexts.is_null() {
+                    let caller = *machine.saved_context(at.sp.sub(1));
+                    machine.publish(context_of(ctx, caller, &handler.open));
+                } else if !handler.node.is_null() {
                     machine.publish(handler.node);
                 }
                 (*ctx).resume = at;
@@ -211,13 +255,31 @@ unsafe fn see_to_attention(pc: Pc, ctx: *mut Context, sp: *mut Frame) -> bool {
             trap(pc, ctx, sp, Trap::OutOfFuel);
             return false;
         }
-        match (*(*ctx).attention).swap(0, Relaxed) {
-            0 => true,
-            signal => {
+        match take_attention(ctx) {
+            None => true,
+            Some(signal) => {
                 trap(pc, ctx, sp, Trap::Interrupted(signal));
                 false
             }
         }
+    }
+}
+
+/// Takes a snapshot if one is asked for. Gives the signal that asks for the end, if one does.
+///
+/// # Safety
+/// `ctx` is the machine's that runs, and it is at a safepoint.
+pub(crate) unsafe fn take_attention(ctx: *mut Context) -> Option<u8> {
+    // SAFETY: the caller's promise; the flag outlives the context.
+    unsafe {
+        let wanted = (*(*ctx).attention).swap(0, Relaxed);
+        if wanted & SNAPSHOT != 0
+            && let Some(action) = &mut (*ctx).on_snapshot
+        {
+            action();
+        }
+        let signal = wanted as u8;
+        (signal != 0).then_some(signal)
     }
 }
 

@@ -27,6 +27,9 @@ const SLACK_BYTES: usize = 512 * 8;
 /// What to add to a `refs` pointer, in bytes, to get at the register whose operand is 0: that is
 /// `r255`, the lowest in memory.
 pub(crate) const REF_DISPLACEMENT_BYTES: usize = AREA_DISTANCE_BYTES + SLACK_BYTES - 256 * 8;
+/// The distance from a control frame to the context that is saved with it, in stack style: more
+/// than all control frames that the largest stack can have.
+pub(crate) const CONTEXT_DISTANCE_BYTES: usize = 1 << 30;
 /// The smallest register stack: room for a handful of frames.
 const MIN_BYTES: usize = 64 << 10;
 
@@ -37,19 +40,26 @@ pub(crate) struct Stack {
     bytes: usize,
     frames: *mut Frame,
     frames_bytes: usize,
+    contexts_bytes: usize,
     mapped_bytes: usize,
 }
 
 impl Stack {
-    /// Stacks for `bytes` bytes of registers; `None` when the system has no address space.
-    pub(crate) fn new(bytes: usize) -> Option<Self> {
+    /// Stacks for `bytes` bytes of registers, with room for the contexts of a stack-style profile
+    /// if asked; `None` when the system has no address space.
+    pub(crate) fn new(bytes: usize, has_contexts: bool) -> Option<Self> {
         let bytes = bytes.clamp(MIN_BYTES, AREA_DISTANCE_BYTES) & !4095;
         // A call moves at least one base by a slot, so there are at most as many frames as slots;
         // one more stands for a run's end, and one is never written.
         let frames_bytes = (bytes / 8 + 2) * size_of::<Frame>();
+        let contexts_bytes = if has_contexts {
+            CONTEXT_DISTANCE_BYTES
+        } else {
+            0
+        };
         let mapped_bytes = AREA_DISTANCE_BYTES + bytes;
         let base = map(mapped_bytes)?;
-        let Some(frames) = map(frames_bytes) else {
+        let Some(frames) = map(frames_bytes + contexts_bytes) else {
             // SAFETY: the area was mapped a moment ago and nothing points into it.
             unsafe { libc::munmap(base, mapped_bytes) };
             return None;
@@ -59,6 +69,7 @@ impl Stack {
             bytes,
             frames: frames.cast(),
             frames_bytes,
+            contexts_bytes,
             mapped_bytes,
         })
     }
@@ -136,7 +147,7 @@ impl Drop for Stack {
         // SAFETY: both areas were mapped by `new` with these sizes, and no machine runs on them.
         unsafe {
             libc::munmap(self.base.cast(), self.mapped_bytes);
-            libc::munmap(self.frames.cast(), self.frames_bytes);
+            libc::munmap(self.frames.cast(), self.frames_bytes + self.contexts_bytes);
         }
     }
 }

@@ -5,9 +5,10 @@
 //! same writes in the same order. Patterns were chosen by what the benchmark programs execute
 //! most; ARCHITECTURE.md has the measurements.
 
+use super::Mode;
 use super::lower::Lowering;
-use super::select::{r, twin};
-use crate::interp::handlers::fused;
+use super::select::{by_mode, r};
+use crate::interp::handlers::{fused, mode};
 use crate::interp::word::Handler;
 use crate::isa::*;
 
@@ -50,32 +51,28 @@ impl<'a> Lowering<'a> {
         let [first, Op::Ret {}] = self.fusible(position)? else {
             return None;
         };
-        let publishes = self.config.publishes();
+        let mode = self.config.mode();
         match first {
             Op::Mov { dst, src } => {
-                self.emit(twin!(fused::mov_ret, publishes), [dst.0, src.0, 0, 0], 0);
+                self.emit(by_mode!(fused::mov_ret, mode), [dst.0, src.0, 0, 0], 0);
             }
             Op::RMov { dst, src } => {
                 self.emit(
-                    twin!(fused::rmov_ret, publishes),
+                    by_mode!(fused::rmov_ret, mode),
                     [r(dst.0), r(src.0), 0, 0],
                     0,
                 );
             }
             Op::Int { dst, value } => {
                 let small = i32::try_from(value.0).ok()?;
-                self.emit(twin!(fused::int_ret, publishes), [dst.0, 0, 0, 0], small);
+                self.emit(by_mode!(fused::int_ret, mode), [dst.0, 0, 0, 0], small);
             }
             Op::Add { dst, lhs, rhs } => {
-                self.emit(
-                    twin!(fused::add_ret, publishes),
-                    [dst.0, lhs.0, rhs.0, 0],
-                    0,
-                );
+                self.emit(by_mode!(fused::add_ret, mode), [dst.0, lhs.0, rhs.0, 0], 0);
             }
             Op::AddImm { dst, lhs, rhs } => {
                 self.emit(
-                    twin!(fused::add_imm_ret, publishes),
+                    by_mode!(fused::add_imm_ret, mode),
                     [dst.0, lhs.0, 0, 0],
                     rhs.0,
                 );
@@ -101,7 +98,11 @@ impl<'a> Lowering<'a> {
             return Some(3);
         }
         match self.fusible(position) {
-            Some([_, _, last]) if self.emit_jump_word(fused::mov2_jump, operands, last) => Some(3),
+            Some([_, _, last])
+                if self.emit_moves_and_jump(operands, last, self.op_of(position + 2)) =>
+            {
+                Some(3)
+            }
             _ => {
                 self.emit(fused::mov2, operands, 0);
                 Some(2)
@@ -118,22 +119,6 @@ impl<'a> Lowering<'a> {
         Some(2)
     }
 
-    /// The word of a jump or of a tail call that no profile sees; `false` when it is neither.
-    fn emit_jump_word(&mut self, handler: Handler, operands: [u8; 4], last: &Op) -> bool {
-        match last {
-            Op::Jmp { target } => self.emit_jump(handler, operands, target.0),
-            Op::TailCall { function } if !self.is_profiled() => {
-                self.emit_call(handler, operands, function.0);
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    fn is_profiled(&self) -> bool {
-        self.config.publishes() || self.config.counts()
-    }
-
     /// `add` of a constant, then a call, a tail call or a jump.
     fn fuse_add_call(&mut self, position: usize) -> Option<usize> {
         let [Op::AddImm { dst, lhs, rhs }, last] = self.fusible(position)? else {
@@ -145,18 +130,54 @@ impl<'a> Lowering<'a> {
             refs,
         } = last
         {
-            if self.is_profiled() {
-                return None;
+            let operands = [ints.0, refs.0, dst.0, lhs.0];
+            let addend = rhs.0 as i64 as u64;
+            if !self.is_profiled() {
+                self.emit_call(fused::add_imm_call, operands, function.0);
+                self.emit_data(addend, 0);
+                return Some(2);
             }
-            let handler = fused::add_imm_call as Handler;
-            self.emit_call(handler, [ints.0, refs.0, dst.0, lhs.0], function.0);
-            self.emit_data(rhs.0 as i64 as u64, 0);
+            let callee = self.callee(function.0);
+            let handler = by_mode!(fused::add_imm_call_profiled, callee.mode, callee.is_counted);
+            self.emit_call(handler, operands, function.0);
+            self.emit_data(addend, 0);
+            self.emit_callee(callee);
             return Some(2);
         }
         let [low, high] = i16::try_from(rhs.0).ok()?.to_le_bytes();
         let operands = [dst.0, lhs.0, low, high];
-        self.emit_jump_word(fused::add_imm_jump, operands, last)
-            .then_some(2)
+        match last {
+            Op::Jmp { target } => self.emit_jump(fused::add_imm_jump, operands, target.0),
+            Op::TailCall { function } if !self.is_profiled() => {
+                self.emit_call(fused::add_imm_jump, operands, function.0);
+            }
+            Op::TailCall { function } if self.config.mode() != Mode::Stack => {
+                let callee = self.tail_callee(function.0, self.op_of(position + 1));
+                let handler = by_mode!(fused::add_imm_tail_call, callee.mode, callee.is_counted);
+                self.emit_call(handler, operands, function.0);
+                self.emit_callee(callee);
+            }
+            _ => return None,
+        }
+        Some(2)
+    }
+
+    /// The word of two moves and the jump or tail call behind them; `false` when there is none.
+    fn emit_moves_and_jump(&mut self, operands: [u8; 4], last: &Op, last_op: usize) -> bool {
+        match last {
+            Op::Jmp { target } => self.emit_jump(fused::mov2_jump, operands, target.0),
+            Op::TailCall { function } if !self.is_profiled() => {
+                self.emit_call(fused::mov2_jump, operands, function.0);
+            }
+            Op::TailCall { function } if self.config.mode() != Mode::Stack => {
+                let callee = self.tail_callee(function.0, last_op);
+                let handler = by_mode!(fused::mov2_tail_call, callee.mode, callee.is_counted);
+                self.emit_call(handler, operands, function.0);
+                self.emit_callee(callee);
+            }
+            _ => return false,
+        }
+        true
     }
 
     /// The end of a counting loop: a register is advanced and compared, and the loop goes on.
@@ -232,19 +253,19 @@ impl<'a> Lowering<'a> {
             },
         };
         let [branch] = self.fusible(position)?;
-        let publishes = self.config.publishes();
+        let mode = self.config.mode();
         let by_register = by_comparison! { branch;
-            Jeq => twin!(fused::jeq_or_ret, publishes), Jne => twin!(fused::jne_or_ret, publishes),
-            Jlt => twin!(fused::jlt_or_ret, publishes), Jle => twin!(fused::jle_or_ret, publishes),
-            Jgt => twin!(fused::jgt_or_ret, publishes), Jge => twin!(fused::jge_or_ret, publishes),
+            Jeq => by_mode!(fused::jeq_or_ret, mode), Jne => by_mode!(fused::jne_or_ret, mode),
+            Jlt => by_mode!(fused::jlt_or_ret, mode), Jle => by_mode!(fused::jle_or_ret, mode),
+            Jgt => by_mode!(fused::jgt_or_ret, mode), Jge => by_mode!(fused::jge_or_ret, mode),
         };
         let by_immediate = by_comparison! { branch;
-            JeqImm => twin!(fused::jeq_imm_or_ret, publishes),
-            JneImm => twin!(fused::jne_imm_or_ret, publishes),
-            JltImm => twin!(fused::jlt_imm_or_ret, publishes),
-            JleImm => twin!(fused::jle_imm_or_ret, publishes),
-            JgtImm => twin!(fused::jgt_imm_or_ret, publishes),
-            JgeImm => twin!(fused::jge_imm_or_ret, publishes),
+            JeqImm => by_mode!(fused::jeq_imm_or_ret, mode),
+            JneImm => by_mode!(fused::jne_imm_or_ret, mode),
+            JltImm => by_mode!(fused::jlt_imm_or_ret, mode),
+            JleImm => by_mode!(fused::jle_imm_or_ret, mode),
+            JgtImm => by_mode!(fused::jgt_imm_or_ret, mode),
+            JgeImm => by_mode!(fused::jge_imm_or_ret, mode),
         };
         let (handler, lhs, rhs, target) = match (by_register, by_immediate) {
             (Some(found), _) => found,

@@ -5,7 +5,7 @@ use std::ptr;
 use profiler::{Node, SourceId};
 
 use super::plan::Plan;
-use super::{LoadConfig, LoadedFunction, LoadedHandler, Program};
+use super::{LoadConfig, LoadedFunction, LoadedHandler, Mode, Program};
 use crate::heap::{Heap, OutOfMemory, Value};
 use crate::interp::handlers::{branch, call};
 use crate::interp::word::{DataWord, Handler, NodeWord, OpWord, Word};
@@ -28,13 +28,14 @@ pub(super) fn lower(
         .iter()
         .zip(module.facts())
         .map(|(function, facts)| {
-            let keeps_enters = config.publishes() || config.counts();
-            Plan::new(function, facts, keeps_enters, config.publishes())
+            let publishes = config.mode() != Mode::Off;
+            Plan::new(function, facts, publishes || config.counts(), publishes)
         })
         .collect();
     let entry_sources: Vec<_> = plans.iter().map(|plan| plan.entry_source).collect();
     let mut code = vec![op_word(call::halt, [0; 4], 0)];
     let mut call_fixups = Vec::new();
+    let mut open_sources = Vec::new();
     let mut entries = Vec::new();
     for (index, plan) in plans.iter().enumerate() {
         let mut lowering = Lowering {
@@ -45,6 +46,7 @@ pub(super) fn lower(
             texts: &texts,
             functions: &addresses,
             entry_sources: &entry_sources,
+            function: index,
             base_source: base_source(&module, index),
             start: code.len(),
             code: &mut code,
@@ -52,6 +54,7 @@ pub(super) fn lower(
             word_of_op: vec![usize::MAX; module.facts()[index].ops.len() + 1],
             jump_fixups: Vec::new(),
             call_fixups: &mut call_fixups,
+            open_sources: &mut open_sources,
             current_op: 0,
         };
         lowering.lower_function();
@@ -83,6 +86,7 @@ pub(super) fn lower(
         module,
         code,
         functions,
+        open_sources,
     })
 }
 
@@ -143,6 +147,7 @@ pub(super) struct Lowering<'a> {
     pub(super) texts: &'a [Value],
     pub(super) functions: &'a [*const LoadedFunction],
     entry_sources: &'a [Option<SourceId>],
+    function: usize,
     base_source: SourceId,
     start: usize,
     code: &'a mut Vec<Word>,
@@ -152,8 +157,25 @@ pub(super) struct Lowering<'a> {
     jump_fixups: Vec<(usize, usize)>,
     /// Words whose jump goes to a function.
     call_fixups: &'a mut Vec<(usize, usize)>,
+    /// Lists of sources that words point to.
+    open_sources: &'a mut Vec<Box<[SourceId]>>,
     /// The op that words are written for.
     pub(super) current_op: usize,
+}
+
+/// What a profiled call enters.
+#[derive(Clone, Copy)]
+pub(super) struct Callee {
+    /// What the call does.
+    pub(super) mode: Mode,
+    /// The source to open.
+    pub(super) source: SourceId,
+    /// Its node, in current style.
+    pub(super) node: *const Node,
+    /// The node that is current again after the call, in current style.
+    pub(super) caller: *const Node,
+    /// Whether the call is counted.
+    pub(super) is_counted: bool,
 }
 
 impl<'a> Lowering<'a> {
@@ -186,6 +208,11 @@ impl<'a> Lowering<'a> {
         for (word, op) in std::mem::take(&mut self.jump_fixups) {
             set_distance(self.code, word, self.word_of_op[op]);
         }
+    }
+
+    /// The index of the kept op at a position.
+    pub(super) fn op_of(&self, position: usize) -> usize {
+        self.plan.kept[position]
     }
 
     fn kept_op(&self, position: usize) -> Option<&Op> {
@@ -280,13 +307,91 @@ impl<'a> Lowering<'a> {
         self.node_of(stack)
     }
 
-    /// The node that a direct call of a function enters, and whether that is counted.
-    pub(super) fn callee_node(&self, callee: u32) -> (*const Node, bool) {
-        match self.entry_sources[callee as usize] {
-            Some(source) => (self.node(source), true),
-            None => (self.node(base_source(self.module, callee as usize)), false),
+    /// Whether calls do something for a profile.
+    pub(super) fn is_profiled(&self) -> bool {
+        self.config
+            .profile
+            .is_some_and(|profile| !profile.kinds().is_empty())
+    }
+
+    /// What a direct call enters.
+    pub(super) fn callee(&self, callee: u32) -> Callee {
+        let caller = self.current_node();
+        let opened = self.entry_sources[callee as usize];
+        let source = opened.unwrap_or_else(|| base_source(self.module, callee as usize));
+        let node = self.node(source);
+        let mode = match self.config.mode() {
+            // A function that calls itself stays current.
+            Mode::Current if node == caller => Mode::Off,
+            mode => mode,
+        };
+        let is_counted = self.config.counts() && opened.is_some();
+        Callee {
+            mode,
+            source,
+            node,
+            caller,
+            is_counted,
         }
     }
+
+    /// What the tail call of op `exit` enters. The Leaves before it were dropped, so in current
+    /// style what they close is still published.
+    pub(super) fn tail_callee(&self, callee: u32, exit: usize) -> Callee {
+        let called = self.callee(callee);
+        let leaves = self.plan.leaves_before(self.facts, exit);
+        let published = leaves.and_then(|first| self.facts.stacks[first]);
+        let is_published = published.is_some_and(|stack| self.node_of(stack) == called.node);
+        let mode = match self.config.mode() {
+            Mode::Current if is_published => Mode::Off,
+            mode => mode,
+        };
+        Callee {
+            mode,
+            caller: called.node,
+            ..called
+        }
+    }
+
+    /// The word behind a profiled call.
+    pub(super) fn emit_callee(&mut self, callee: Callee) {
+        match self.config.mode() {
+            Mode::Stack => self.emit_data(callee.source.0 as u64, 0),
+            _ => self.emit_nodes(callee.node, callee.caller),
+        }
+    }
+
+    /// The sources that make the context of a local control stack, in memory that stays.
+    pub(super) fn open_sources(&mut self, stack: ControlStackId) -> (*const SourceId, usize) {
+        let open = context_sources(
+            self.facts,
+            stack,
+            self.base_source,
+            self.entry_sources[self.function],
+        );
+        let open = open.into_boxed_slice();
+        let place = (open.as_ptr(), open.len());
+        self.open_sources.push(open);
+        place
+    }
+}
+
+/// The sources from the caller's context to that of a local control stack: what is open, below it
+/// nobody in particular if the function did not open a source of its own. The entry function's
+/// own top level is the root of all contexts.
+fn context_sources(
+    facts: &FunctionFacts,
+    stack: ControlStackId,
+    base: SourceId,
+    opened: Option<SourceId>,
+) -> Vec<SourceId> {
+    let mut open = Vec::new();
+    let is_outside = stack == ControlStackId::EMPTY || opened.is_none();
+    if is_outside && base != SourceId::MAIN {
+        open.push(base);
+    }
+    open.extend(facts.control_stacks.sources(stack));
+    open
 }
 
 fn has_targets(op: &Op) -> bool {
@@ -319,6 +424,8 @@ impl Finish<'_> {
             Some(opened) => self.node(opened),
             None => self.config.sink,
         };
+        function.entry_source = plan.entry_source.unwrap_or(base);
+        function.is_counted = plan.entry_source.is_some();
         function.signature_word = signature_word(source.signature);
         function.ref_registers = facts.ref_registers;
         for (range, stack) in source.handlers.iter().zip(&facts.handler_stacks) {
@@ -334,10 +441,13 @@ impl Finish<'_> {
                 end_op: op_at(range.end) as u32,
                 target: &self.code[self.word_of_op[op_at(range.target)]],
                 register: u8::MAX - range.register,
-                node: if self.config.publishes() {
-                    self.node(opened)
-                } else {
-                    ptr::null()
+                node: match self.config.mode() {
+                    Mode::Current => self.node(opened),
+                    Mode::Off | Mode::Stack => ptr::null(),
+                },
+                open: match self.config.mode() {
+                    Mode::Stack => context_sources(facts, stack, base, plan.entry_source),
+                    Mode::Off | Mode::Current => Vec::new(),
                 },
             });
         }

@@ -14,11 +14,22 @@ mod select;
 
 use std::ptr;
 
-use profiler::{Kind, Node, Profile};
+use profiler::{Kind, Node, Profile, SourceId, Style};
 
 use crate::heap::{Heap, OutOfMemory};
 use crate::interp::word::{Pc, Word};
 use crate::verify::VerifiedModule;
+
+/// What calls and returns do for a profile, besides counting; see `interp::handlers::mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Nothing.
+    Off,
+    /// They publish nodes that are known when the code is loaded.
+    Current,
+    /// They publish contexts, which are found when the code runs.
+    Stack,
+}
 
 /// What a program is loaded for.
 #[derive(Clone, Copy)]
@@ -39,9 +50,14 @@ impl LoadConfig<'_> {
             .is_some_and(|profile| profile.kinds().contains(kind))
     }
 
-    /// Whether "current" must be published.
-    pub(crate) fn publishes(&self) -> bool {
-        self.has(Kind::Time) || self.has(Kind::Alloc)
+    /// What calls and returns do for the profile, besides counting.
+    pub(crate) fn mode(&self) -> Mode {
+        match self.profile {
+            None => Mode::Off,
+            Some(profile) if profile.style() == Style::Stack => Mode::Stack,
+            Some(_) if self.has(Kind::Time) || self.has(Kind::Alloc) => Mode::Current,
+            Some(_) => Mode::Off,
+        }
     }
 
     /// Whether entries of sources are counted.
@@ -61,6 +77,9 @@ pub(crate) struct Program {
     /// The code of all functions. The first word ends a run; it belongs to no function.
     code: Vec<Word>,
     functions: Box<[LoadedFunction]>,
+    /// Lists of open sources that the code points to, in stack style.
+    #[expect(dead_code, reason = "held for the code that points into it")]
+    open_sources: Vec<Box<[SourceId]>>,
 }
 
 /// A function in threaded code. Closures point to it, so it must not move.
@@ -72,6 +91,10 @@ pub(crate) struct LoadedFunction {
     pub(crate) entry_node: *const Node,
     /// The node that counts calls; the sink when the function opens no source of its own.
     pub(crate) count_node: *const Node,
+    /// The source that is open from the entry on, in stack style.
+    pub(crate) entry_source: SourceId,
+    /// Whether the function opens a source of its own, so that its calls count, in stack style.
+    pub(crate) is_counted: bool,
     /// The signature as a closure call's word holds it.
     pub(crate) signature_word: u32,
     /// How many `r` registers a collection must look at while the function runs.
@@ -86,7 +109,7 @@ pub(crate) struct LoadedFunction {
 }
 
 /// An exception handler in threaded code.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct LoadedHandler {
     start_op: u32,
     end_op: u32,
@@ -94,8 +117,10 @@ pub(crate) struct LoadedHandler {
     pub(crate) target: Pc,
     /// The operand of the `r` register that receives the exception.
     pub(crate) register: u8,
-    /// The node that is current at the handler; null when nothing is published.
+    /// The node that is current at the handler; null when none is published.
     pub(crate) node: *const Node,
+    /// The sources that are open at the handler, in stack style.
+    pub(crate) open: Vec<SourceId>,
 }
 
 /// A place in a program: a function and the op that runs there.
@@ -155,6 +180,8 @@ impl LoadedFunction {
             entry: ptr::null(),
             entry_node: ptr::null(),
             count_node: ptr::null(),
+            entry_source: SourceId::UNKNOWN,
+            is_counted: false,
             signature_word: 0,
             ref_registers: 0,
             index,

@@ -14,6 +14,9 @@ pub(super) struct Plan {
     pub(super) kept: Vec<usize>,
     /// For each op whether control may come to it other than from the op before.
     pub(super) is_leader: Vec<bool>,
+    /// For each op whether a jump or a handler goes to it; unlike `is_leader`, not to a dropped op
+    /// before it.
+    is_target: Vec<bool>,
     /// For each op whether its effect belongs to another handler range than the op before.
     is_boundary: Vec<bool>,
     /// The source that the function opens first, for its callers to enter.
@@ -60,9 +63,11 @@ impl Plan {
             }) => Some(SourceId(*id)),
             _ => None,
         };
+        let is_target = is_leader.clone();
         let mut plan = Self {
             kept: Vec::new(),
             is_leader,
+            is_target,
             is_boundary,
             entry_source,
         };
@@ -85,6 +90,17 @@ impl Plan {
             }
         }
         plan
+    }
+
+    /// The first of the dropped Leaves that stand right before an exit, if every way to the exit
+    /// passes it.
+    pub(super) fn leaves_before(&self, facts: &FunctionFacts, exit: usize) -> Option<usize> {
+        let is_leave = |op: usize| matches!(facts.ops[op], Op::Leave { .. });
+        let mut first = exit;
+        while first > 0 && is_leave(first - 1) && !self.is_target[first] {
+            first -= 1;
+        }
+        (first < exit).then_some(first)
     }
 
     /// Whether the op may be fused with the kept op before it.

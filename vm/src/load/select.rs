@@ -1,9 +1,12 @@
 //! One op to its words.
 
-use super::lower::{Lowering, signature_word};
+use profiler::SourceId;
+
+use super::Mode;
+use super::lower::{Callee, Lowering, signature_word};
 use crate::heap::Value;
 use crate::interp::handlers::record::list_words;
-use crate::interp::handlers::{arithmetic as int, array, branch, call, float, record, text};
+use crate::interp::handlers::{arithmetic as int, array, branch, call, float, mode, record, text};
 use crate::interp::word::Handler;
 use crate::isa::*;
 use crate::module::Constant;
@@ -32,7 +35,28 @@ macro_rules! twin {
     };
 }
 
-pub(super) use twin;
+/// The handler of the mode in which calls and returns are profiled, and of whether they count.
+macro_rules! by_mode {
+    ($module:ident::$handler:ident, $mode:expr) => {
+        match $mode {
+            Mode::Off => $module::$handler::<{ mode::OFF }> as crate::interp::word::Handler,
+            Mode::Current => $module::$handler::<{ mode::CURRENT }>,
+            Mode::Stack => $module::$handler::<{ mode::STACK }>,
+        }
+    };
+    ($module:ident::$handler:ident, $mode:expr, $counts:expr) => {
+        match ($mode, $counts) {
+            (Mode::Off, false) => $module::$handler::<{ mode::OFF }, false> as Handler,
+            (Mode::Off, true) => $module::$handler::<{ mode::OFF }, true>,
+            (Mode::Current, false) => $module::$handler::<{ mode::CURRENT }, false>,
+            (Mode::Current, true) => $module::$handler::<{ mode::CURRENT }, true>,
+            (Mode::Stack, false) => $module::$handler::<{ mode::STACK }, false>,
+            (Mode::Stack, true) => $module::$handler::<{ mode::STACK }, true>,
+        }
+    };
+}
+
+pub(super) use by_mode;
 
 /// Words of `dst, src, src`; of `dst, src`; of `dst, src, imm`; of a comparison and jump.
 macro_rules! select_families {
@@ -41,7 +65,10 @@ macro_rules! select_families {
      unary { $($unary:ident => $unary_handler:path,)+ }
      imm { $($imm:ident => $imm_handler:path,)+ }
      jump { $($jump:ident => $jump_module:ident::$jump_handler:ident,)+ }
-     jump_imm { $($jump_imm:ident => $small_module:ident::$small:ident, $wide_module:ident::$wide:ident,)+ }
+     jump_imm {
+         $($jump_imm:ident => $small_module:ident::$small:ident,
+           $wide_module:ident::$wide:ident,)+
+     }
      $($pattern:pat => $body:expr,)+) => {
         match $op {
             $( Op::$binary { dst, lhs, rhs } => {
@@ -249,15 +276,15 @@ impl Lowering<'_> {
             },
             Op::TailCall { function } => self.tail_call(function.0),
             Op::TailCallClosure { closure, sig } => {
-                let (publishes, counts) = (self.config.publishes(), self.config.counts());
-                let handler = twin!(call::tail_call_closure, publishes, counts);
+                let (mode, counts) = (self.config.mode(), self.config.counts());
+                let handler = by_mode!(call::tail_call_closure, mode, counts);
                 let operands = [0, 0, r(closure.0), r(sig.0.ref_params)];
                 self.emit(handler, operands, signature_word(sig.0) as i32);
             },
-            Op::Ret {} => self.emit(twin!(call::ret, self.config.publishes()), [0; 4], 0),
+            Op::Ret {} => self.emit(by_mode!(call::ret, self.config.mode()), [0; 4], 0),
             Op::Raise { exception } => self.emit(call::raise, [r(exception.0), 0, 0, 0], 0),
             Op::MatchFail {} => self.emit(call::match_fail, [0; 4], 0),
-            Op::Enter { source } => self.enter(profiler::SourceId(source.0)),
+            Op::Enter { source } => self.enter(SourceId(source.0)),
             Op::Leave { .. } => self.leave(),
         }
     }
@@ -356,49 +383,47 @@ impl Lowering<'_> {
     }
 
     fn call(&mut self, function: u32, ints: u8, refs: u8) {
-        let (publishes, counts) = (self.config.publishes(), self.config.counts());
-        if !publishes && !counts {
+        if !self.is_profiled() {
             return self.emit_call(call::call, [ints, refs, 0, 0], function);
         }
-        let (node, is_counted) = self.callee_node(function);
-        let handler = twin!(call::call_profiled, publishes, counts && is_counted);
+        let callee = self.callee(function);
+        let handler = by_mode!(call::call_profiled, callee.mode, callee.is_counted);
         self.emit_call(handler, [ints, refs, 0, 0], function);
-        self.emit_nodes(node, self.current_node());
+        self.emit_callee(callee);
     }
 
     fn call_closure(&mut self, closure: u8, sig: Signature, ints: u8, refs: u8) {
-        let (publishes, counts) = (self.config.publishes(), self.config.counts());
         let operands = [ints, refs, r(closure), r(sig.ref_params)];
         let word = signature_word(sig) as i32;
-        if !publishes && !counts {
-            return self.emit(call::call_closure, operands, word);
-        }
-        let handler = twin!(call::call_closure_profiled, publishes, counts);
+        let handler = by_mode!(call::call_closure, self.config.mode(), self.config.counts());
         self.emit(handler, operands, word);
-        let caller = self.current_node();
-        self.emit_nodes(caller, caller);
+        if self.is_profiled() {
+            let caller = self.current_node();
+            self.emit_nodes(caller, caller);
+        }
     }
 
     fn tail_call(&mut self, function: u32) {
-        let (publishes, counts) = (self.config.publishes(), self.config.counts());
-        if !publishes && !counts {
+        if !self.is_profiled() {
             return self.emit_call(call::tail_call, [0; 4], function);
         }
-        let (node, is_counted) = self.callee_node(function);
-        let handler = twin!(call::tail_call_profiled, publishes, counts && is_counted);
+        let callee = self.tail_callee(function, self.current_op);
+        let handler = by_mode!(call::tail_call_profiled, callee.mode, callee.is_counted);
         self.emit_call(handler, [0; 4], function);
-        self.emit_nodes(node, node);
+        self.emit_callee(callee);
     }
 
-    fn enter(&mut self, source: profiler::SourceId) {
+    fn enter(&mut self, source: SourceId) {
+        let (mode, counts) = (self.config.mode(), self.config.counts());
+        self.emit(by_mode!(call::enter_node, mode, counts), [0; 4], 0);
         let node = self.node(source);
-        let handler = twin!(
-            call::enter_node,
-            self.config.publishes(),
-            self.config.counts()
-        );
-        self.emit(handler, [0; 4], 0);
-        self.emit_nodes(node, node);
+        self.emit_callee(Callee {
+            mode,
+            source,
+            node,
+            caller: node,
+            is_counted: counts,
+        });
     }
 
     /// After a Leave the source below it is current again.
@@ -409,6 +434,11 @@ impl Lowering<'_> {
             .control_stacks
             .top(stack)
             .expect("the verifier found it open");
+        if self.config.mode() == Mode::Stack {
+            let (address, length) = self.open_sources(below);
+            self.emit(call::leave_context, [0; 4], 0);
+            return self.emit_data(address.expose_provenance() as u64, length as u64);
+        }
         let node = self.node_of(below);
         self.emit(call::leave_node, [0; 4], 0);
         self.emit_nodes(node, node);

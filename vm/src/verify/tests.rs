@@ -460,7 +460,11 @@ fn names_and_tables_must_make_sense() {
     let mut falling = module(&[int(0), Op::Ret {}]);
     falling.files.push("x".into());
     for offset in [10, 0] {
-        falling.functions[0].lines.push(LineEntry { offset, file: 0, line: 1 });
+        falling.functions[0].lines.push(LineEntry {
+            offset,
+            file: 0,
+            line: 1,
+        });
     }
     assert_eq!(messages(falling), ["a line table's offsets must rise"]);
     let mut file = module(&[Op::Ret {}]);

@@ -4,25 +4,63 @@
 //! a control frame and jumps. With a profile, the word after a call holds two nodes: the callee's,
 //! published and counted at the call, and the caller's, published again at the return.
 
-use profiler::Node;
+use std::{ptr, slice};
 
+use profiler::{Node, SourceId};
+
+use super::mode;
 use crate::heap::{Kind, Value};
 use crate::interp::Exit;
 use crate::interp::fault::Fault;
-use crate::interp::machine::Machine;
+use crate::interp::machine::{Machine, Resume};
 use crate::interp::slow;
 use crate::interp::word::{Frame, Pc};
 use crate::load::LoadedFunction;
 
-/// Enters `node`: counted when a count profile is taken, published when the others are.
+/// The node that a call, an Enter or a tail call goes to, by the word of nodes at `at`.
+///
+/// In stack style that is the child of `parent` for the word's source; it is null when the child
+/// is not the one that `parent` remembers.
 #[inline(always)]
-unsafe fn enter<const PUBLISH: bool, const COUNT: bool>(m: Machine, node: *const Node) {
-    // SAFETY: the loader has put the address of one of the profile's nodes there.
+pub(crate) unsafe fn callee_node<const MODE: u8>(
+    m: Machine,
+    at: usize,
+    parent: *const Node,
+) -> *const Node {
+    // SAFETY: the loader has put a word of nodes there, or in stack style one with a source.
+    unsafe {
+        let word = &*m.pc.add(at);
+        if MODE == mode::STACK {
+            (*parent).cached_child(SourceId(word.data.x as u32))
+        } else {
+            word.nodes.callee
+        }
+    }
+}
+
+/// The node whose children a tail call enters: the one that was current where the frame that ends
+/// was called.
+#[inline(always)]
+unsafe fn tail_parent<const MODE: u8>(m: Machine) -> *const Node {
+    // SAFETY: in stack style a context is saved with every frame.
+    unsafe {
+        if MODE == mode::STACK {
+            *m.saved_context(m.sp.sub(1))
+        } else {
+            ptr::null()
+        }
+    }
+}
+
+/// Makes `node` current: counts an entry, and publishes it if the mode does.
+#[inline(always)]
+pub(crate) unsafe fn enter<const MODE: u8, const COUNT: bool>(m: Machine, node: *const Node) {
+    // SAFETY: nodes live as long as the profile that they belong to.
     unsafe {
         if COUNT {
             (*node).count_call();
         }
-        if PUBLISH {
+        if MODE != mode::OFF {
             m.publish(node);
         }
     }
@@ -30,7 +68,7 @@ unsafe fn enter<const PUBLISH: bool, const COUNT: bool>(m: Machine, node: *const
 
 /// Enters the source that a closure's function opens, if it opens one.
 #[inline(always)]
-unsafe fn enter_closure<const PUBLISH: bool, const COUNT: bool>(
+unsafe fn enter_closure<const MODE: u8, const COUNT: bool>(
     m: Machine,
     function: *const LoadedFunction,
 ) {
@@ -39,49 +77,34 @@ unsafe fn enter_closure<const PUBLISH: bool, const COUNT: bool>(
         if COUNT {
             (*(*function).count_node).count_call();
         }
-        if PUBLISH {
+        if MODE != mode::OFF {
             m.publish((*function).entry_node);
         }
     }
 }
 
-/// Moves the windows, saves the frame that `back` returns to, and goes to `entry`.
-macro_rules! push_frame {
-    ($m:ident, $ints:expr, $refs:expr, $back:expr, $entry:expr) => {{
-        let ints = $m.ints.add($ints as usize);
-        let refs = $m.refs.wrapping_sub($refs as usize);
-        if ints as usize >= refs as usize {
-            return $m.overflow();
-        }
-        if $m.is_wanted() {
-            return $m.attend();
-        }
-        $m.sp.write(Frame {
-            pc: $back,
-            ints: $m.ints,
-            refs: $m.refs,
-        });
-        let sp = $m.sp.add(1);
-        Machine {
-            ints,
-            refs,
-            sp,
-            ..$m
-        }
-        .go($entry)
-    }};
+/// Saves the context that the frame about to be written returns to.
+#[inline(always)]
+pub(crate) unsafe fn save_context<const MODE: u8>(m: Machine, current: *const Node) {
+    if MODE == mode::STACK {
+        // SAFETY: in stack style the stacks are made with room for contexts.
+        unsafe { *m.saved_context(m.sp) = current };
+    }
 }
 
-/// Goes back to the caller.
+/// Goes back to the caller, whose node is current again.
 #[inline(always)]
-pub(crate) unsafe fn pop_frame<const PUBLISH: bool>(m: Machine) -> Pc {
-    // SAFETY: every function is entered behind a frame, a run's first one included; with
-    // `PUBLISH`, a word with nodes stands before the word that is returned to.
+pub(crate) unsafe fn pop_frame<const MODE: u8>(m: Machine) -> Pc {
+    // SAFETY: every function is entered behind a frame, a run's first one included. In current
+    // style a word with nodes stands before the word that is returned to, in stack style the
+    // caller's context was saved with the frame.
     unsafe {
         let sp = m.sp.sub(1);
         let Frame { pc, ints, refs } = *sp;
-        if PUBLISH {
-            m.publish((*pc.sub(1)).nodes.caller);
+        match MODE {
+            mode::CURRENT => m.publish((*pc.sub(1)).nodes.caller),
+            mode::STACK => m.publish(*m.saved_context(sp)),
+            _ => {}
         }
         Machine {
             ints,
@@ -114,37 +137,35 @@ handlers! {
     /// `call e` with the windows `a` and `b`
     fn call(m) {
         let w = m.word();
-        push_frame!(m, w.a, w.b, m.pc.add(1), m.pc.byte_offset(w.e as isize))
-    }
-    /// The same; the nodes stand in the next word
-    fn call_profiled<const PUBLISH: bool, const COUNT: bool>(m) {
-        let w = m.word();
-        let ints = m.ints.add(w.a as usize);
-        let refs = m.refs.wrapping_sub(w.b as usize);
-        if ints as usize >= refs as usize { return m.overflow(); }
-        if m.is_wanted() { return m.attend(); }
-        enter::<PUBLISH, COUNT>(m, (*m.pc.add(1)).nodes.callee);
-        m.sp.write(Frame { pc: m.pc.add(2), ints: m.ints, refs: m.refs });
-        let sp = m.sp.add(1);
-        Machine { ints, refs, sp, ..m }.go(m.pc.byte_offset(w.e as isize))
-    }
-    /// `call` the closure `r[c]` of signature `e` with the windows `a` and `b`; it arrives in `d`
-    fn call_closure(m) {
-        let w = m.word();
-        let Some((closure, function)) = callee(m, w.c, w.e) else {
-            return m.fault(Fault::WrongKind);
-        };
         let ints = m.ints.add(w.a as usize);
         let refs = m.refs.wrapping_sub(w.b as usize);
         if ints as usize >= refs as usize { return m.overflow(); }
         if m.is_wanted() { return m.attend(); }
         m.sp.write(Frame { pc: m.pc.add(1), ints: m.ints, refs: m.refs });
-        let callee = Machine { ints, refs, sp: m.sp.add(1), ..m };
-        callee.set_r(w.d, closure);
-        callee.go((*function).entry)
+        let sp = m.sp.add(1);
+        Machine { ints, refs, sp, ..m }.go(m.pc.byte_offset(w.e as isize))
     }
-    /// The same; the caller's node stands in the next word
-    fn call_closure_profiled<const PUBLISH: bool, const COUNT: bool>(m) {
+    /// The same; the nodes stand in the next word
+    fn call_profiled<const MODE: u8, const COUNT: bool>(m) {
+        let w = m.word();
+        let ints = m.ints.add(w.a as usize);
+        let refs = m.refs.wrapping_sub(w.b as usize);
+        if ints as usize >= refs as usize { return m.overflow(); }
+        if m.is_wanted() { return m.attend(); }
+        let current = m.current();
+        let node = callee_node::<MODE>(m, 1, current);
+        if MODE == mode::STACK && node.is_null() {
+            return m.make_context(current, (*m.pc.add(1)).data.x);
+        }
+        save_context::<MODE>(m, current);
+        enter::<MODE, COUNT>(m, node);
+        m.sp.write(Frame { pc: m.pc.add(2), ints: m.ints, refs: m.refs });
+        let sp = m.sp.add(1);
+        Machine { ints, refs, sp, ..m }.go(m.pc.byte_offset(w.e as isize))
+    }
+    /// `call` the closure `r[c]` of signature `e` with the windows `a` and `b`; it arrives in `d`.
+    /// With a profile the caller's node stands in the next word
+    fn call_closure<const MODE: u8, const COUNT: bool>(m) {
         let w = m.word();
         let Some((closure, function)) = callee(m, w.c, w.e) else {
             return m.fault(Fault::WrongKind);
@@ -153,8 +174,19 @@ handlers! {
         let refs = m.refs.wrapping_sub(w.b as usize);
         if ints as usize >= refs as usize { return m.overflow(); }
         if m.is_wanted() { return m.attend(); }
-        enter_closure::<PUBLISH, COUNT>(m, function);
-        m.sp.write(Frame { pc: m.pc.add(2), ints: m.ints, refs: m.refs });
+        if MODE == mode::STACK {
+            let current = m.current();
+            let source = (*function).entry_source;
+            let node = (*current).cached_child(source);
+            if node.is_null() { return m.make_context(current, source.0 as u64); }
+            save_context::<MODE>(m, current);
+            m.publish(node);
+            if COUNT && (*function).is_counted { (*node).count_call(); }
+        } else {
+            enter_closure::<MODE, COUNT>(m, function);
+        }
+        let words = if MODE == mode::OFF && !COUNT { 1 } else { 2 };
+        m.sp.write(Frame { pc: m.pc.add(words), ints: m.ints, refs: m.refs });
         let callee = Machine { ints, refs, sp: m.sp.add(1), ..m };
         callee.set_r(w.d, closure);
         callee.go((*function).entry)
@@ -167,24 +199,38 @@ handlers! {
         m.jump(m.word().e)
     }
     /// The same; the callee's node stands in the next word
-    fn tail_call_profiled<const PUBLISH: bool, const COUNT: bool>(m) {
+    fn tail_call_profiled<const MODE: u8, const COUNT: bool>(m) {
         if m.is_wanted() { return m.attend(); }
-        enter::<PUBLISH, COUNT>(m, (*m.pc.add(1)).nodes.callee);
+        let parent = tail_parent::<MODE>(m);
+        let node = callee_node::<MODE>(m, 1, parent);
+        if MODE == mode::STACK && node.is_null() {
+            return m.make_context(parent, (*m.pc.add(1)).data.x);
+        }
+        enter::<MODE, COUNT>(m, node);
         m.jump(m.word().e)
     }
     /// `become a call of` the closure `r[c]` of signature `e`; it arrives in `d`
-    fn tail_call_closure<const PUBLISH: bool, const COUNT: bool>(m) {
+    fn tail_call_closure<const MODE: u8, const COUNT: bool>(m) {
         let w = m.word();
         let Some((closure, function)) = callee(m, w.c, w.e) else {
             return m.fault(Fault::WrongKind);
         };
         if m.is_wanted() { return m.attend(); }
-        enter_closure::<PUBLISH, COUNT>(m, function);
+        if MODE == mode::STACK {
+            let parent = tail_parent::<MODE>(m);
+            let source = (*function).entry_source;
+            let node = (*parent).cached_child(source);
+            if node.is_null() { return m.make_context(parent, source.0 as u64); }
+            m.publish(node);
+            if COUNT && (*function).is_counted { (*node).count_call(); }
+        } else {
+            enter_closure::<MODE, COUNT>(m, function);
+        }
         m.set_r(w.d, closure);
         m.go((*function).entry)
     }
     /// `return`
-    fn ret<const PUBLISH: bool>(m) { pop_frame::<PUBLISH>(m) }
+    fn ret<const MODE: u8>(m) { pop_frame::<MODE>(m) }
     /// `raise r[a]`
     fn raise(m) {
         (*m.ctx).exception = m.r(m.word().a);
@@ -193,8 +239,13 @@ handlers! {
     /// `fault with failed match`
     fn match_fail(m) { m.fault(Fault::MatchFailed) }
     /// Enters the node in the next word, within a function
-    fn enter_node<const PUBLISH: bool, const COUNT: bool>(m) {
-        enter::<PUBLISH, COUNT>(m, (*m.pc.add(1)).nodes.callee);
+    fn enter_node<const MODE: u8, const COUNT: bool>(m) {
+        let current = m.current();
+        let node = callee_node::<MODE>(m, 1, current);
+        if MODE == mode::STACK && node.is_null() {
+            return m.make_context(current, (*m.pc.add(1)).data.x);
+        }
+        enter::<MODE, COUNT>(m, node);
         m.skip(2)
     }
     /// Publishes the node in the next word again, within a function
@@ -202,15 +253,17 @@ handlers! {
         m.publish((*m.pc.add(1)).nodes.caller);
         m.skip(2)
     }
+    /// The same in stack style, where the word lists the sources that stay open
+    fn leave_context(m) {
+        let word = (*m.pc.add(1)).data;
+        let open = slice::from_raw_parts(word.x as *const SourceId, word.y as usize);
+        m.publish(slow::context_of(m.ctx, *m.saved_context(m.sp.sub(1)), open));
+        m.skip(2)
+    }
     /// The word that a run's first frame returns to
     fn halt(m) {
         (*m.ctx).exit = Exit::Returned;
-        (*m.ctx).resume = crate::interp::machine::Resume {
-            pc: m.pc,
-            ints: m.ints,
-            refs: m.refs,
-            sp: m.sp,
-        };
+        (*m.ctx).resume = Resume { pc: m.pc, ints: m.ints, refs: m.refs, sp: m.sp };
         m.stop()
     }
 }

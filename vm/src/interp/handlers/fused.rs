@@ -3,41 +3,44 @@
 //! A fused handler does exactly what its ops do, in their order, with all their writes; only the
 //! dispatches between them are gone.
 
+use std::ptr;
+
 use super::branch::small;
-use super::call::pop_frame;
+use super::call::{callee_node, enter, pop_frame, save_context};
+use super::mode;
 use crate::interp::machine::Machine;
 use crate::interp::word::Frame;
 
 handlers! {
     /// `i[a] = i[b]; return`
-    fn mov_ret<const PUBLISH: bool>(m) {
+    fn mov_ret<const MODE: u8>(m) {
         let w = m.word();
         m.set_i(w.a, m.i(w.b));
-        pop_frame::<PUBLISH>(m)
+        pop_frame::<MODE>(m)
     }
     /// `r[a] = r[b]; return`
-    fn rmov_ret<const PUBLISH: bool>(m) {
+    fn rmov_ret<const MODE: u8>(m) {
         let w = m.word();
         m.set_r(w.a, m.r(w.b));
-        pop_frame::<PUBLISH>(m)
+        pop_frame::<MODE>(m)
     }
     /// `i[a] = e; return`
-    fn int_ret<const PUBLISH: bool>(m) {
+    fn int_ret<const MODE: u8>(m) {
         let w = m.word();
         m.set_i(w.a, w.e as i64 as u64);
-        pop_frame::<PUBLISH>(m)
+        pop_frame::<MODE>(m)
     }
     /// `i[a] = i[b] + i[c]; return`
-    fn add_ret<const PUBLISH: bool>(m) {
+    fn add_ret<const MODE: u8>(m) {
         let w = m.word();
         m.set_i(w.a, m.i(w.b).wrapping_add(m.i(w.c)));
-        pop_frame::<PUBLISH>(m)
+        pop_frame::<MODE>(m)
     }
     /// `i[a] = i[b] + e; return`
-    fn add_imm_ret<const PUBLISH: bool>(m) {
+    fn add_imm_ret<const MODE: u8>(m) {
         let w = m.word();
         m.set_i(w.a, m.i(w.b).wrapping_add(w.e as i64 as u64));
-        pop_frame::<PUBLISH>(m)
+        pop_frame::<MODE>(m)
     }
     /// `i[a] = i[b]; i[c] = i[d]`
     fn mov2(m) {
@@ -69,6 +72,14 @@ handlers! {
         m.set_i(w.a, m.i(w.b).wrapping_add(small(w.c, w.d) as u64));
         m.jump(w.e)
     }
+    /// The same for a tail call in current style; the callee's node stands in the next word
+    fn add_imm_tail_call<const MODE: u8, const COUNT: bool>(m) {
+        if m.is_wanted() { return m.attend(); }
+        let w = m.word();
+        enter::<MODE, COUNT>(m, callee_node::<MODE>(m, 1, ptr::null()));
+        m.set_i(w.a, m.i(w.b).wrapping_add(small(w.c, w.d) as u64));
+        m.jump(w.e)
+    }
     /// `i[a] = i[b]; i[c] = i[d]; goto e`, a tail call or a jump
     fn mov2_jump(m) {
         if m.is_wanted() { return m.attend(); }
@@ -77,16 +88,45 @@ handlers! {
         m.set_i(w.c, m.i(w.d));
         m.jump(w.e)
     }
-    /// `i[x0] = i[x1] + x4..8; call e` with the windows `a` and `b`; `x` is the data word
+    /// The same for a tail call in current style; the callee's node stands in the next word
+    fn mov2_tail_call<const MODE: u8, const COUNT: bool>(m) {
+        if m.is_wanted() { return m.attend(); }
+        let w = m.word();
+        enter::<MODE, COUNT>(m, callee_node::<MODE>(m, 1, ptr::null()));
+        m.set_i(w.a, m.i(w.b));
+        m.set_i(w.c, m.i(w.d));
+        m.jump(w.e)
+    }
+    /// `i[c] = i[d] + x; call e` with the windows `a` and `b`; `x` stands in the next word
     fn add_imm_call(m) {
         let w = m.word();
         let ints = m.ints.add(w.a as usize);
         let refs = m.refs.wrapping_sub(w.b as usize);
         if ints as usize >= refs as usize { return m.overflow(); }
         if m.is_wanted() { return m.attend(); }
-        let addend = (*m.pc.add(1)).data.x as i64;
-        m.set_i(w.c, m.i(w.d).wrapping_add(addend as u64));
+        let addend = (*m.pc.add(1)).data.x;
+        m.set_i(w.c, m.i(w.d).wrapping_add(addend));
         m.sp.write(Frame { pc: m.pc.add(2), ints: m.ints, refs: m.refs });
+        let sp = m.sp.add(1);
+        Machine { ints, refs, sp, ..m }.go(m.pc.byte_offset(w.e as isize))
+    }
+    /// The same with a profile; the nodes stand in the word after
+    fn add_imm_call_profiled<const MODE: u8, const COUNT: bool>(m) {
+        let w = m.word();
+        let ints = m.ints.add(w.a as usize);
+        let refs = m.refs.wrapping_sub(w.b as usize);
+        if ints as usize >= refs as usize { return m.overflow(); }
+        if m.is_wanted() { return m.attend(); }
+        let current = m.current();
+        let node = callee_node::<MODE>(m, 2, current);
+        if MODE == mode::STACK && node.is_null() {
+            return m.make_context(current, (*m.pc.add(2)).data.x);
+        }
+        save_context::<MODE>(m, current);
+        enter::<MODE, COUNT>(m, node);
+        let addend = (*m.pc.add(1)).data.x;
+        m.set_i(w.c, m.i(w.d).wrapping_add(addend));
+        m.sp.write(Frame { pc: m.pc.add(3), ints: m.ints, refs: m.refs });
         let sp = m.sp.add(1);
         Machine { ints, refs, sp, ..m }.go(m.pc.byte_offset(w.e as isize))
     }
@@ -96,19 +136,19 @@ handlers! {
 macro_rules! branch_or_ret {
     ($($name:ident, $name_imm:ident = |$lhs:ident, $rhs:ident| $test:expr;)+) => {
         handlers! { $(
-            fn $name<const PUBLISH: bool>(m) {
+            fn $name<const MODE: u8>(m) {
                 let w = m.word();
                 let ($lhs, $rhs) = (m.i(w.a) as i64, m.i(w.b) as i64);
                 if $test { return m.jump(w.e); }
                 m.set_i(w.d, m.i(w.c));
-                pop_frame::<PUBLISH>(m)
+                pop_frame::<MODE>(m)
             }
-            fn $name_imm<const PUBLISH: bool>(m) {
+            fn $name_imm<const MODE: u8>(m) {
                 let w = m.word();
                 let ($lhs, $rhs) = (m.i(w.a) as i64, w.b as i8 as i64);
                 if $test { return m.jump(w.e); }
                 m.set_i(w.d, m.i(w.c));
-                pop_frame::<PUBLISH>(m)
+                pop_frame::<MODE>(m)
             }
         )+ }
     };

@@ -2,9 +2,20 @@
 //!
 //! A handler is its row of the opcode table again. The letters `a` to `e` are the operands of its
 //! word; how they are filled stands next to the handler's name in `load/select.rs`. Generic
-//! parameters choose twins: `BACK` jumps that may go backward look whether attention is wanted,
-//! `PUBLISH` and `COUNT` do a time or allocation profile's and a count profile's work at calls,
-//! `CHARGE` an allocation profile's. All are chosen when a program is loaded.
+//! parameters choose twins: `BACK` jumps that may go backward look whether attention is wanted;
+//! `MODE` says what calls and returns do for a profile (see [`mode`]), `COUNT` that they count,
+//! `CHARGE` that allocation is charged. All are chosen when a program is loaded.
+
+/// What calls and returns do for a profile.
+pub(crate) mod mode {
+    /// Nothing, or nothing but count.
+    pub(crate) const OFF: u8 = 0;
+    /// Publish the callee's node and then the caller's, which are known when the code is loaded.
+    pub(crate) const CURRENT: u8 = 1;
+    /// Publish the callee's context, a child of the one that is current, and then that one again,
+    /// which is saved with the frame.
+    pub(crate) const STACK: u8 = 2;
+}
 
 /// Defines handlers: functions of the machine's registers that return where to go on.
 macro_rules! handlers {

@@ -1,0 +1,120 @@
+//! Which sources are profiled: MLton's `-profile-include` and `-profile-exclude`.
+
+use std::fmt;
+
+use regex::Regex;
+
+/// Chooses sources by their names and files.
+#[derive(Clone, Debug, Default)]
+pub struct SourceFilter {
+    /// Only sources that this matches are kept, if it is given.
+    pub include: Option<Regex>,
+    /// Sources that this matches are not kept, even if `include` matches them too.
+    pub exclude: Option<Regex>,
+}
+
+impl SourceFilter {
+    /// A filter of two regular expressions, in the syntax of the `regex` crate.
+    ///
+    /// # Errors
+    /// If one of them is not a regular expression, or would need too much memory.
+    pub fn parse(
+        include: Option<&str>,
+        exclude: Option<&str>,
+    ) -> Result<SourceFilter, FilterError> {
+        let parse = |text: &str| Regex::new(text).map_err(|error| FilterError::new(text, &error));
+        Ok(SourceFilter {
+            include: include.map(parse).transpose()?,
+            exclude: exclude.map(parse).transpose()?,
+        })
+    }
+
+    /// Whether the source called `name` is kept. `name` is an entry of
+    /// [`SourceMap::names`](crate::SourceMap::names). An expression matches it if it matches any
+    /// part of the label, or of the file without the line.
+    pub fn keeps(&self, name: &str) -> bool {
+        let (label, position) = name.split_once('\t').unwrap_or((name, ""));
+        let file = position
+            .rsplit_once(": ")
+            .map_or(position, |(file, _)| file);
+        let matches =
+            |regex: &Regex| regex.is_match(label) || (!file.is_empty() && regex.is_match(file));
+        self.include.as_ref().is_none_or(matches) && !self.exclude.as_ref().is_some_and(matches)
+    }
+}
+
+/// A text that is not a regular expression. Its message says why and shows one that is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterError {
+    text: String,
+    problem: String,
+}
+
+impl FilterError {
+    fn new(text: &str, error: &regex::Error) -> FilterError {
+        // The crate draws the place over several lines; the last one says what is wrong.
+        let drawn = error.to_string();
+        let last = drawn.lines().last().unwrap_or_default();
+        FilterError {
+            text: text.to_owned(),
+            problem: last.trim_start_matches("error: ").to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for FilterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FilterError { text, problem } = self;
+        write!(
+            f,
+            "invalid regexp {text:?}: {problem}; write one that matches a function or a file, \
+             like '^List[.]' or 'lib/.*[.]sml$'"
+        )
+    }
+}
+
+impl std::error::Error for FilterError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(include: Option<&str>, exclude: Option<&str>) -> SourceFilter {
+        SourceFilter::parse(include, exclude).unwrap()
+    }
+
+    #[test]
+    fn a_filter_of_nothing_keeps_everything() {
+        assert!(SourceFilter::default().keeps("<main>"));
+        assert!(filter(None, None).keeps(""));
+    }
+
+    #[test]
+    fn functions_and_files_are_matched_apart() {
+        let name = "List.rev\tlib/list.sml: 12";
+        for matching in ["^List", "rev$", "^lib/", "[.]sml$"] {
+            assert!(filter(Some(matching), None).keeps(name), "{matching}");
+            assert!(!filter(None, Some(matching)).keeps(name), "{matching}");
+        }
+        for other in ["^rev", "12", "rev.*sml", "^$"] {
+            assert!(!filter(Some(other), None).keeps(name), "{other}");
+        }
+    }
+
+    #[test]
+    fn exclusion_wins() {
+        let filter = filter(Some("^List"), Some("rev"));
+        assert!(filter.keeps("List.map\tlist.sml: 1"));
+        assert!(!filter.keeps("List.rev\tlist.sml: 2"));
+        assert!(!filter.keeps("Array.map\tarray.sml: 1"));
+    }
+
+    #[test]
+    fn a_mistake_is_explained_in_one_line() {
+        let error = SourceFilter::parse(None, Some("List(")).unwrap_err();
+        let text = r#"invalid regexp "List(": unclosed group; "#;
+        assert!(error.to_string().starts_with(text), "{error}");
+        let error = SourceFilter::parse(Some("(a{1000}){1000}"), None).unwrap_err();
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+}
