@@ -187,7 +187,9 @@ unsafe fn make_fault(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut Frame) 
         };
         *object = record_header(FAULT_TAG, 0, 1);
         *object.add(1) = (*ctx).fault as u64;
-        (*(*(*ctx).cell).current()).charge_bytes(BYTES as u64);
+        let known = (*(*ctx).program).node_at(pc);
+        let node = known.unwrap_or_else(|| (*(*ctx).cell).current());
+        (*node).charge_bytes(BYTES as u64);
         (*ctx).exception = Value::pointer(object);
         true
     }

@@ -175,7 +175,7 @@ macro_rules! for_each_op {
         0x5a fround = FRound { dst: IOut, src: IIn };
         /// `f[dst] = the signed integer i[src]`, rounded to the nearest double.
         0x5b itof = IToF { dst: IOut, src: IIn };
-        /// `i[dst] = f[src] rounded to zero`; faults with overflow when no 64-bit integer is that value.
+        /// `i[dst] = f[src] rounded to zero`; faults with overflow when 64 bits cannot hold it.
         0x5c ftoi = FToI { dst: IOut, src: IIn };
         /// `f[dst] = f[src] rounded to a single and back`.
         0x5d fsingle = FSingle { dst: IOut, src: IIn };
@@ -248,7 +248,7 @@ macro_rules! for_each_op {
         /// `i[dst] = the tag of r[record]`; faults with wrong kind.
         0x85 tag = GetTag { dst: IOut, record: RIn };
 
-        // Arrays. Indices count elements from 0; outside the array they fault with index out of bounds.
+        // Arrays. Indices count from 0; outside the array they fault with index out of bounds.
         /// `r[dst] = a new array of i[length] references, each r[fill]`.
         0x88 new_r = NewR { dst: ROut, length: IIn, fill: RIn };
         /// `r[dst] = a new array of i[length] integers, each i[fill]`.

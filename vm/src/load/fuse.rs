@@ -16,7 +16,9 @@ use crate::isa::*;
 macro_rules! by_comparison {
     ($op:expr; $($variant:ident => $handler:expr,)+) => {
         match $op {
-            $( Op::$variant { lhs, rhs, target } => Some(($handler as Handler, lhs.0, rhs.0, target.0)), )+
+            $( Op::$variant { lhs, rhs, target } => {
+                Some(($handler as Handler, lhs.0, rhs.0, target.0))
+            } )+
             _ => None,
         }
     };

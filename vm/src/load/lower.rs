@@ -5,7 +5,7 @@ use std::ptr;
 use profiler::{Node, SourceId};
 
 use super::plan::Plan;
-use super::{LoadConfig, LoadedFunction, LoadedHandler, Mode, Program};
+use super::{Charge, LoadConfig, LoadedFunction, LoadedHandler, Mode, Program};
 use crate::heap::{Heap, OutOfMemory, Value};
 use crate::interp::handlers::{branch, call};
 use crate::interp::word::{DataWord, Handler, NodeWord, OpWord, Word};
@@ -309,9 +309,7 @@ impl<'a> Lowering<'a> {
 
     /// Whether calls do something for a profile.
     pub(super) fn is_profiled(&self) -> bool {
-        self.config
-            .profile
-            .is_some_and(|profile| !profile.kinds().is_empty())
+        self.config.mode() != Mode::Off || self.config.counts()
     }
 
     /// What a direct call enters.
@@ -426,6 +424,14 @@ impl Finish<'_> {
         };
         function.entry_source = plan.entry_source.unwrap_or(base);
         function.is_counted = plan.entry_source.is_some();
+        if self.config.charge() == Charge::Fixed {
+            function.nodes = facts
+                .stacks
+                .iter()
+                .map(|stack| stack.and_then(|stack| facts.control_stacks.top(stack)))
+                .map(|top| self.node(top.map_or(base, |(source, _)| source)))
+                .collect();
+        }
         function.signature_word = signature_word(source.signature);
         function.ref_registers = facts.ref_registers;
         for (range, stack) in source.handlers.iter().zip(&facts.handler_stacks) {

@@ -31,6 +31,17 @@ pub(crate) enum Mode {
     Stack,
 }
 
+/// Whom allocations are charged to; see `interp::handlers::charge`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Charge {
+    /// Nobody.
+    None,
+    /// A node that is known when the code is loaded.
+    Fixed,
+    /// The node that is published.
+    Published,
+}
+
 /// What a program is loaded for.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadConfig<'a> {
@@ -55,7 +66,7 @@ impl LoadConfig<'_> {
         match self.profile {
             None => Mode::Off,
             Some(profile) if profile.style() == Style::Stack => Mode::Stack,
-            Some(_) if self.has(Kind::Time) || self.has(Kind::Alloc) => Mode::Current,
+            Some(_) if self.has(Kind::Time) => Mode::Current,
             Some(_) => Mode::Off,
         }
     }
@@ -65,9 +76,14 @@ impl LoadConfig<'_> {
         self.has(Kind::Count)
     }
 
-    /// Whether allocations in handlers are charged.
-    pub(crate) fn charges(&self) -> bool {
-        self.has(Kind::Alloc)
+    /// Whom allocations are charged to.
+    pub(crate) fn charge(&self) -> Charge {
+        match self.mode() {
+            _ if !self.has(Kind::Alloc) => Charge::None,
+            // Which source is current at an op is known, so nothing need be published for it.
+            Mode::Off | Mode::Current => Charge::Fixed,
+            Mode::Stack => Charge::Published,
+        }
     }
 }
 
@@ -106,6 +122,8 @@ pub(crate) struct LoadedFunction {
     /// For each of its words the op it belongs to.
     op_of_word: Vec<u32>,
     handlers: Vec<LoadedHandler>,
+    /// For each op the node that its allocations are charged to, when that is known.
+    nodes: Vec<*const Node>,
 }
 
 /// An exception handler in threaded code.
@@ -163,6 +181,12 @@ impl Program {
         Some((function, op))
     }
 
+    /// The node that an allocation by a word is charged to, when that is known.
+    pub(crate) fn node_at(&self, pc: Pc) -> Option<*const Node> {
+        let (function, op) = self.op_at(pc)?;
+        function.nodes.get(op as usize).copied()
+    }
+
     /// The place in the module that a word came from.
     pub(crate) fn location(&self, pc: Pc) -> Option<Location> {
         let (function, op) = self.op_at(pc)?;
@@ -188,6 +212,7 @@ impl LoadedFunction {
             start: 0,
             op_of_word: Vec::new(),
             handlers: Vec::new(),
+            nodes: Vec::new(),
         }
     }
 

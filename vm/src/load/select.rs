@@ -2,11 +2,13 @@
 
 use profiler::SourceId;
 
-use super::Mode;
 use super::lower::{Callee, Lowering, signature_word};
+use super::{Charge, Mode};
 use crate::heap::Value;
 use crate::interp::handlers::record::list_words;
-use crate::interp::handlers::{arithmetic as int, array, branch, call, float, mode, record, text};
+use crate::interp::handlers::{
+    arithmetic as int, array, branch, call, charge, float, mode, record, text,
+};
 use crate::interp::word::Handler;
 use crate::isa::*;
 use crate::module::Constant;
@@ -58,6 +60,17 @@ macro_rules! by_mode {
 
 pub(super) use by_mode;
 
+/// The handler of whom its allocation is charged to.
+macro_rules! by_charge {
+    ($module:ident::$handler:ident, $charge:expr) => {
+        match $charge {
+            Charge::None => $module::$handler::<{ charge::NONE }> as Handler,
+            Charge::Fixed => $module::$handler::<{ charge::FIXED }>,
+            Charge::Published => $module::$handler::<{ charge::PUBLISHED }>,
+        }
+    };
+}
+
 /// Words of `dst, src, src`; of `dst, src`; of `dst, src, imm`; of a comparison and jump.
 macro_rules! select_families {
     ($self:ident, $op:ident;
@@ -91,7 +104,8 @@ macro_rules! select_families {
                         $self.emit_jump(twin!($small_module::$small, back), operands, target.0);
                     }
                     Err(_) => {
-                        $self.emit_jump(twin!($wide_module::$wide, back), [lhs.0, 0, 0, 0], target.0);
+                        let handler = twin!($wide_module::$wide, back);
+                        $self.emit_jump(handler, [lhs.0, 0, 0, 0], target.0);
                         $self.emit_data(rhs.0 as i64 as u64, 0);
                     }
                 }
@@ -101,9 +115,33 @@ macro_rules! select_families {
     };
 }
 
+/// Whether an op allocates by a function that charges whoever is published.
+fn allocates_elsewhere(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Data { .. }
+            | Op::NewR { .. }
+            | Op::NewI { .. }
+            | Op::NewF { .. }
+            | Op::NewB { .. }
+            | Op::Cat { .. }
+            | Op::SubStr { .. }
+            | Op::StrOfInt { .. }
+            | Op::StrOfFloat { .. }
+            | Op::StrOfBytes { .. }
+            | Op::CallHost { .. }
+    )
+}
+
 impl Lowering<'_> {
     /// Writes the words of one op.
     pub(super) fn select(&mut self, op: &Op) {
+        let is_published = self.config.mode() != Mode::Off;
+        if self.config.charge() == Charge::Fixed && !is_published && allocates_elsewhere(op) {
+            let node = self.current_node();
+            self.emit(call::leave_node, [0; 4], 0);
+            self.emit_nodes(node, node);
+        }
         select_families! { self, op;
             binary {
                 Add => int::add, Sub => int::sub, Mul => int::mul,
@@ -326,10 +364,10 @@ impl Lowering<'_> {
         macro_rules! small {
             ($($refs:literal, $ints:literal;)+) => {
                 match (refs.len(), ints.len()) {
-                    $( ($refs, $ints) => Some(if self.config.charges() {
-                        record::new::<$refs, $ints, true> as Handler
-                    } else {
-                        record::new::<$refs, $ints, false>
+                    $( ($refs, $ints) => Some(match self.config.charge() {
+                        Charge::None => record::new::<$refs, $ints, { charge::NONE }> as Handler,
+                        Charge::Fixed => record::new::<$refs, $ints, { charge::FIXED }>,
+                        Charge::Published => record::new::<$refs, $ints, { charge::PUBLISHED }>,
                     }), )+
                     _ => None,
                 }
@@ -348,7 +386,7 @@ impl Lowering<'_> {
                 self.emit(handler, operands, tag as i32);
             }
             None => {
-                let handler = twin!(record::new_any, self.config.charges());
+                let handler = by_charge!(record::new_any, self.config.charge());
                 self.emit(
                     handler,
                     [r(dst), refs.len() as u8, ints.len() as u8, 0],
@@ -357,6 +395,7 @@ impl Lowering<'_> {
                 self.emit_list(&list);
             }
         }
+        self.emit_charged();
     }
 
     fn closure(&mut self, dst: u8, function: u32, refs: &[u8], ints: &[u8]) {
@@ -365,11 +404,20 @@ impl Lowering<'_> {
             .map(|&one| r(one))
             .chain(ints.iter().copied())
             .collect();
-        let handler = twin!(record::closure, self.config.charges());
+        let handler = by_charge!(record::closure, self.config.charge());
         self.emit(handler, [r(dst), refs.len() as u8, ints.len() as u8, 0], 0);
         let address = self.functions[function as usize].expose_provenance();
         self.emit_data(address as u64, 0);
         self.emit_list(&list);
+        self.emit_charged();
+    }
+
+    /// The node that an allocation is charged to, when it is known.
+    fn emit_charged(&mut self) {
+        if self.config.charge() == Charge::Fixed {
+            let node = self.current_node();
+            self.emit_nodes(node, node);
+        }
     }
 
     /// Data words that list operands.

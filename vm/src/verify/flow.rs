@@ -230,16 +230,13 @@ impl<'a> Flow<'a> {
 
     /// Most ops may raise: the state before them flows to the handler. A callee that raises leaves
     /// nothing of the call's windows. Leaving a function raises nothing, so a source that is open
-    /// where the range starts may be closed for that.
+    /// where the range starts may be closed for that, and results may be put in place.
     fn flow_to_handler(&mut self, position: usize, state: State) -> Result<(), Fault> {
         let Some(index) = self.covering[position].map(usize::from) else {
             return Ok(());
         };
         let op = &self.decoded.ops[position];
-        if matches!(
-            op,
-            Op::Enter { .. } | Op::Leave { .. } | Op::Ret {} | Op::TailCall { .. }
-        ) {
+        if never_raises(op) {
             return Ok(());
         }
         let range = self.handlers[index];
@@ -389,6 +386,26 @@ impl<'a> Flow<'a> {
             self.ref_registers = self.ref_registers.max((base + count) as u16);
         }
     }
+}
+
+/// Whether an op can do nothing but what it says: those that stand between closing a function's
+/// sources and leaving it, and make its results.
+fn never_raises(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Enter { .. }
+            | Op::Leave { .. }
+            | Op::Ret {}
+            | Op::TailCall { .. }
+            | Op::Jmp { .. }
+            | Op::Mov { .. }
+            | Op::RMov { .. }
+            | Op::Int { .. }
+            | Op::Float { .. }
+            | Op::Null { .. }
+            | Op::Imm { .. }
+            | Op::Text { .. }
+    )
 }
 
 fn read(written: &Registers, class: char, register: usize) -> Result<(), String> {

@@ -38,6 +38,20 @@ pub(crate) unsafe fn callee_node<const MODE: u8>(
     }
 }
 
+/// The context that is current, in stack style. (A load that nobody needs would be done in the
+/// other styles too, because it is atomic.)
+#[inline(always)]
+pub(crate) unsafe fn current_context<const MODE: u8>(m: Machine) -> *const Node {
+    // SAFETY: a node is published as long as a machine runs.
+    unsafe {
+        if MODE == mode::STACK {
+            m.current()
+        } else {
+            ptr::null()
+        }
+    }
+}
+
 /// The node whose children a tail call enters: the one that was current where the frame that ends
 /// was called.
 #[inline(always)]
@@ -152,7 +166,7 @@ handlers! {
         let refs = m.refs.wrapping_sub(w.b as usize);
         if ints as usize >= refs as usize { return m.overflow(); }
         if m.is_wanted() { return m.attend(); }
-        let current = m.current();
+        let current = current_context::<MODE>(m);
         let node = callee_node::<MODE>(m, 1, current);
         if MODE == mode::STACK && node.is_null() {
             return m.make_context(current, (*m.pc.add(1)).data.x);
@@ -240,7 +254,7 @@ handlers! {
     fn match_fail(m) { m.fault(Fault::MatchFailed) }
     /// Enters the node in the next word, within a function
     fn enter_node<const MODE: u8, const COUNT: bool>(m) {
-        let current = m.current();
+        let current = current_context::<MODE>(m);
         let node = callee_node::<MODE>(m, 1, current);
         if MODE == mode::STACK && node.is_null() {
             return m.make_context(current, (*m.pc.add(1)).data.x);

@@ -6,7 +6,7 @@
 use std::ptr;
 
 use super::branch::small;
-use super::call::{callee_node, enter, pop_frame, save_context};
+use super::call::{callee_node, current_context, enter, pop_frame, save_context};
 use super::mode;
 use crate::interp::machine::Machine;
 use crate::interp::word::Frame;
@@ -117,7 +117,7 @@ handlers! {
         let refs = m.refs.wrapping_sub(w.b as usize);
         if ints as usize >= refs as usize { return m.overflow(); }
         if m.is_wanted() { return m.attend(); }
-        let current = m.current();
+        let current = current_context::<MODE>(m);
         let node = callee_node::<MODE>(m, 2, current);
         if MODE == mode::STACK && node.is_null() {
             return m.make_context(current, (*m.pc.add(2)).data.x);

@@ -4,7 +4,8 @@
 //! word; how they are filled stands next to the handler's name in `load/select.rs`. Generic
 //! parameters choose twins: `BACK` jumps that may go backward look whether attention is wanted;
 //! `MODE` says what calls and returns do for a profile (see [`mode`]), `COUNT` that they count,
-//! `CHARGE` that allocation is charged. All are chosen when a program is loaded.
+//! `CHARGE` whom an allocation is charged to (see [`charge`]). All are chosen when a program is
+//! loaded.
 
 /// What calls and returns do for a profile.
 pub(crate) mod mode {
@@ -17,9 +18,22 @@ pub(crate) mod mode {
     pub(crate) const STACK: u8 = 2;
 }
 
+/// Whom an allocation is charged to.
+pub(crate) mod charge {
+    /// Nobody.
+    pub(crate) const NONE: u8 = 0;
+    /// The node in the word behind the op's own.
+    pub(crate) const FIXED: u8 = 1;
+    /// The node that is published.
+    pub(crate) const PUBLISHED: u8 = 2;
+}
+
 /// Defines handlers: functions of the machine's registers that return where to go on.
 macro_rules! handlers {
-    ($( $(#[$meta:meta])* fn $name:ident $(<$(const $c:ident : $t:ty),+>)? ($m:ident) $body:block )+) => {
+    ($(
+        $(#[$meta:meta])*
+        fn $name:ident $(<$(const $c:ident : $t:ty),+>)? ($m:ident) $body:block
+    )+) => {
         $(
             $(#[$meta])*
             #[cfg(target_arch = "x86_64")]

@@ -1,11 +1,14 @@
 //! Records and closures.
 
+use super::charge;
 use crate::heap::{Kind, LOG, Value, closure_header, record_header};
 use crate::interp::fault::Fault;
+use crate::interp::machine::Machine;
+use crate::interp::word::Pc;
 
 handlers! {
     /// `r[a] = a record with tag e` and up to three fields: references first, from `b` on
-    fn new<const REFS: usize, const INTS: usize, const CHARGE: bool>(m) {
+    fn new<const REFS: usize, const INTS: usize, const CHARGE: u8>(m) {
         let w = m.word();
         let bytes = 8 * (1 + REFS + INTS);
         let heap = &mut (*m.ctx).heap;
@@ -25,11 +28,10 @@ handlers! {
             field += 1;
         }
         m.set_r(w.a, Value::pointer(object));
-        if CHARGE { m.charge(bytes); }
-        m.next()
+        go_on::<CHARGE>(m, 1, bytes)
     }
     /// `r[a] = a record with tag e`, `b` references and `c` integers; data words list registers
-    fn new_any<const CHARGE: bool>(m) {
+    fn new_any<const CHARGE: u8>(m) {
         let w = m.word();
         let (refs, ints) = (w.b as usize, w.c as usize);
         let bytes = 8 * (1 + refs + ints);
@@ -37,12 +39,11 @@ handlers! {
         *object = record_header(w.e as u16, w.b, w.c);
         fill(m, object.add(1), refs, ints);
         m.set_r(w.a, Value::pointer(object));
-        if CHARGE { m.charge(bytes); }
-        m.skip(list_words(refs + ints) + 1)
+        go_on::<CHARGE>(m, list_words(refs + ints) + 1, bytes)
     }
     /// `r[a] = a closure` of `b` references and `c` integers; the first data word holds the
     /// function, the next ones list registers
-    fn closure<const CHARGE: bool>(m) {
+    fn closure<const CHARGE: u8>(m) {
         let w = m.word();
         let (refs, ints) = (w.b as usize, w.c as usize);
         let bytes = 8 * (2 + refs + ints);
@@ -53,11 +54,10 @@ handlers! {
         heap.top = top;
         *object = closure_header(w.b, w.c);
         *object.add(1) = (*m.pc.add(1)).data.x;
-        let at_list = crate::interp::machine::Machine { pc: m.pc.add(1), ..m };
+        let at_list = Machine { pc: m.pc.add(1), ..m };
         fill(at_list, object.add(2), refs, ints);
         m.set_r(w.a, Value::pointer(object));
-        if CHARGE { m.charge(bytes); }
-        m.skip(list_words(refs + ints) + 2)
+        go_on::<CHARGE>(m, list_words(refs + ints) + 2, bytes)
     }
     /// `r[a] = r[b].refs[c]`
     fn ld_r(m) {
@@ -140,6 +140,25 @@ handlers! {
     }
 }
 
+/// Charges an allocation and goes on behind the op's `words` words, and the one with the node.
+#[inline(always)]
+unsafe fn go_on<const CHARGE: u8>(m: Machine, words: usize, bytes: usize) -> Pc {
+    // SAFETY: the loader writes as many words, and a node behind them when the handler reads it.
+    unsafe {
+        match CHARGE {
+            charge::FIXED => {
+                (*(*m.pc.add(words)).nodes.callee).charge_bytes(bytes as u64);
+                m.skip(words + 1)
+            }
+            charge::PUBLISHED => {
+                m.charge(bytes);
+                m.skip(words)
+            }
+            _ => m.skip(words),
+        }
+    }
+}
+
 /// Registers that one data word can list.
 const LISTED_PER_WORD: usize = 16;
 
@@ -150,7 +169,7 @@ pub(crate) fn list_words(count: usize) -> usize {
 
 /// Writes the registers that are listed behind the word at `m.pc` to `fields`.
 #[inline(always)]
-unsafe fn fill(m: crate::interp::machine::Machine, fields: *mut u64, refs: usize, ints: usize) {
+unsafe fn fill(m: Machine, fields: *mut u64, refs: usize, ints: usize) {
     // SAFETY: the loader has listed `refs + ints` registers there, and `fields` has that room.
     unsafe {
         let list: *const u8 = m.pc.add(1).cast();
