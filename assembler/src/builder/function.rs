@@ -20,6 +20,8 @@ pub struct FunctionBuilder {
     id: FunctionId,
     function: Function,
     current: Option<u32>,
+    /// Whether control may come from the op that was pushed last to the next one.
+    is_reached: bool,
     is_bound: Vec<bool>,
     /// The next register to give out, by class.
     next: [usize; 2],
@@ -38,6 +40,7 @@ impl FunctionBuilder {
             id,
             next: [function.signature.int_params as usize, refs],
             current: None,
+            is_reached: true,
             is_bound: Vec::new(),
             reserved: Vec::new(),
             location: None,
@@ -230,8 +233,8 @@ impl FunctionBuilder {
         let Some(region) = self.region else {
             return self.error("no branch is open here".into());
         };
-        // Behind a jump or a return nothing is left to end.
-        if self.current.is_some() {
+        // Behind a return or a jump that is always taken nothing is left to end.
+        if self.current.is_some() || self.is_reached {
             self.push(Action::EndBranch);
         }
         self.region = self.function.regions[region as usize].parent;
@@ -244,6 +247,7 @@ impl FunctionBuilder {
             label.0
         });
         self.current = (!action.ends_block()).then_some(current);
+        self.is_reached = action.falls_through();
         let instr = Instr {
             action,
             location: self.location,

@@ -390,6 +390,35 @@ mod tests {
     }
 
     #[test]
+    fn a_branch_may_end_behind_a_conditional_jump() {
+        check(
+            "fun f() {
+                .branch \"b\"
+                c = 5
+            loop:
+                c = sub c, 1
+                jgt c, 0, loop
+                .end_branch
+                ret
+            }
+            fun main() { ret }",
+            expect![[r#"
+                fun f() {
+                    enter s3
+                    enter s4
+                    i0 = int 5
+                L0:
+                    i0 = add_imm i0, -1
+                    jgt_imm i0, 0, L0
+                    leave s4
+                    leave s3
+                    ret
+                }
+            "#]],
+        );
+    }
+
+    #[test]
     fn a_handler_outside_of_a_branch_leaves_it() {
         check(
             "fun f(e: r) {
