@@ -1,35 +1,53 @@
-; Two workloads in one program, `fib` and `tak`, each run through a closure that wraps it.
+; Two workloads in one program, each profiled into a unit of its own (MLton's MLton.Profile).
 ;
 ; `fib 38` runs twice and `tak (18, 12, 6)` 500 times, which takes a second or two. Another number
-; than 38 and another one than 500 may be given as arguments.
+; than 38 and another one than 500 may be given as arguments. With `--profile KIND`, what happens
+; in `fib` goes to mlmon.fib.out, what happens in `tak` to mlmon.tak.out, and the rest to mlmon.out.
 ;
 ; A typed language's compiler, which sees one polymorphic function `wrap`, may make one of it for
 ; each type, as here: `wrap` and `wrap'` have the same body for different signatures. What `wrap`
-; gives is a closure that has captured the function it wraps.
+; gives is a closure that has captured the function it wraps and the unit to run it under. The
+; closure switches back also when the function raises an exception.
 
 .file "fib-tak.sml"
 
 .line 6
-fun wrap(f: r) -> r {
+fun wrap(f: r, data: i) -> r {
     .line 7
-    closure fun fn{f: r}(x: i) -> i {
-        f = cap f
-        result: i = call_closure f(x)
+    closure fun fn{f: r, data: i}(x: i) -> i {
+        data = cap data
+        before = call profile_switch(data)
+        try raised(e) {
+            f = cap f
+            result: i = call_closure f(x)
+        }
+        before = call profile_switch(before)
         ret result
+    raised:
+        before = call profile_switch(before)
+        raise e
     }
-    wrapped = closure fn, [f], []
+    wrapped = closure fn, [f], [data]
     ret wrapped
 }
 
 .line 6
-fun wrap'(f: r) -> r {
+fun wrap'(f: r, data: i) -> r {
     .line 7
-    closure fun fn{f: r}(x: i, y: i, z: i) -> i {
-        f = cap f
-        result: i = call_closure f(x, y, z)
+    closure fun fn{f: r, data: i}(x: i, y: i, z: i) -> i {
+        data = cap data
+        before = call profile_switch(data)
+        try raised(e) {
+            f = cap f
+            result: i = call_closure f(x, y, z)
+        }
+        before = call profile_switch(before)
         ret result
+    raised:
+        before = call profile_switch(before)
+        raise e
     }
-    wrapped = closure fn, [f], []
+    wrapped = closure fn, [f], [data]
     ret wrapped
 }
 
@@ -107,13 +125,27 @@ fun main() {
 start:
     .line 13
     fib = closure fib, [], []
-    fib = call wrap(fib)
+    fib_data = call profile_new()
+    fib = call wrap(fib, fib_data)
     .line 21
     tak = closure tak, [], []
-    tak = call wrap'(tak)
+    tak_data = call profile_new()
+    tak = call wrap'(tak, tak_data)
     .line 26
     call f(fib, fib_of, 2)
     .line 31
     call g(tak, tak_runs)
+    .line 36
+    call done(fib_data, "mlmon.fib.out")
+    .line 37
+    call done(tak_data, "mlmon.tak.out")
+    ret
+}
+
+.line 33
+fun done(data: i, file: r) {
+    .line 34
+    call profile_write(data, file)
+    call profile_free(data)
     ret
 }

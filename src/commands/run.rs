@@ -2,16 +2,17 @@
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use repl::assembler::AssembleOptions;
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::profiler::report::{self, Options};
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile, SourceMap, Style};
+use repl::assembler::vm::profiler::{KindSet, Profile, ProfileData, SourceMap, Style};
 use repl::assembler::vm::{
-    GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, profiler::mlmon::Mlmon,
+    GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, profile_path,
+    profiler::mlmon::Mlmon,
 };
 
 use super::{fail, show_sources};
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
         return fail(&format!("cannot watch for signals: {error}"), exit::FAILED);
     }
     if let Some(profile) = &profile
-        && let Err(error) = write_snapshots(&mut vm, args, profile.clone(), sources.clone())
+        && let Err(error) = write_snapshots(&mut vm, args, profile.kinds(), sources.clone())
     {
         return fail(&format!("cannot watch for SIGUSR1: {error}"), exit::FAILED);
     }
@@ -82,8 +83,8 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     if args.gc_stats {
         let _ = write!(io::stderr(), "{}", vm.heap_stats());
     }
-    if let Some(profile) = profile
-        && let Err(message) = write_profiles(args, path, &profile, &sources)
+    if let Ok(Some(data)) = vm.unit_data(vm.current_unit())
+        && let Err(message) = write_profiles(args, path, data, kinds, &sources)
     {
         fail(&message, exit::FAILED);
         code = code.max(exit::FAILED);
@@ -135,12 +136,12 @@ fn profile_of(args: &RunArgs, kinds: KindSet, sources: &SourceMap) -> Profile {
 fn write_snapshots(
     vm: &mut Vm,
     args: &RunArgs,
-    profile: Arc<Profile>,
+    kinds: KindSet,
     sources: SourceMap,
 ) -> io::Result<()> {
     let asked = args.profile_out.clone();
-    vm.on_snapshot(move || {
-        if let Err(message) = write_files(asked.as_deref(), &profile, &sources) {
+    vm.on_snapshot(move |data| {
+        if let Err(message) = write_files(asked.as_deref(), data, kinds, &sources) {
             fail(&message, exit::FAILED);
         }
     });
@@ -148,10 +149,15 @@ fn write_snapshots(
 }
 
 /// Writes each kind's file.
-fn write_files(asked: Option<&Path>, profile: &Profile, sources: &SourceMap) -> Result<(), String> {
-    for kind in profile.kinds().iter() {
-        let path = profile_path(asked, profile.kinds(), kind);
-        let written = profile.write(kind, sources, &path);
+fn write_files(
+    asked: Option<&Path>,
+    data: &ProfileData,
+    kinds: KindSet,
+    sources: &SourceMap,
+) -> Result<(), String> {
+    for kind in kinds.iter() {
+        let path = profile_path(asked, kinds, kind);
+        let written = data.write(kind, sources, &path);
         written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
     Ok(())
@@ -161,16 +167,16 @@ fn write_files(asked: Option<&Path>, profile: &Profile, sources: &SourceMap) -> 
 fn write_profiles(
     args: &RunArgs,
     program: &Path,
-    profile: &Profile,
+    data: &ProfileData,
+    kinds: KindSet,
     sources: &SourceMap,
 ) -> Result<(), String> {
-    write_files(args.profile_out.as_deref(), profile, sources)?;
-    if let Some(notice) = profile.data().notice() {
+    write_files(args.profile_out.as_deref(), data, kinds, sources)?;
+    if let Some(notice) = data.notice() {
         fail(&notice, exit::FAILED);
     }
-    for kind in profile.kinds().iter() {
-        let file: Mlmon = profile
-            .data()
+    for kind in kinds.iter() {
+        let file: Mlmon = data
             .mlmon(kind, sources)
             .map_err(|error| error.to_string())?;
         let mut table = Vec::new();
@@ -181,36 +187,4 @@ fn write_profiles(
         let _ = io::stderr().write_all(&table);
     }
     Ok(())
-}
-
-/// Where a kind's counts go: `mlmon.out`, or with the kind in the name when there are several.
-fn profile_path(asked: Option<&Path>, kinds: KindSet, kind: Kind) -> PathBuf {
-    let path = asked.unwrap_or(Path::new("mlmon.out"));
-    if kinds.len() == 1 {
-        return path.to_owned();
-    }
-    let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push(format!(".{kind}"));
-    if let Some(ending) = path.extension() {
-        name.push(".");
-        name.push(ending);
-    }
-    path.with_file_name(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn several_kinds_have_the_kind_in_the_file_name() {
-        let both: KindSet = "time,count".parse().expect("two kinds");
-        let one: KindSet = "count".parse().expect("a kind");
-        let name =
-            |asked: Option<&str>, kinds| profile_path(asked.map(Path::new), kinds, Kind::Count);
-        assert_eq!(name(None, one), Path::new("mlmon.out"));
-        assert_eq!(name(None, both), Path::new("mlmon.count.out"));
-        assert_eq!(name(Some("a/p.mon"), one), Path::new("a/p.mon"));
-        assert_eq!(name(Some("a/p.mon"), both), Path::new("a/p.count.mon"));
-    }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use profiler::{CurrentCell, Kind, Node, Profile, Rate, SourceId, Style, Ticker};
+use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Style, Ticker};
 
 use crate::heap::{Heap, HeapConfig, HeapStats, OutOfMemory, Value};
 use crate::host::Hosts;
@@ -16,6 +16,7 @@ use crate::interp::word::Frame;
 use crate::interp::{Exit, SNAPSHOT, Trap};
 use crate::load::{LoadConfig, Location, Program};
 use crate::show;
+use crate::units::{self, Unit, UnitError, Units};
 use crate::verify::VerifiedModule;
 
 /// How a machine is made.
@@ -166,7 +167,7 @@ impl Vm {
             counts_fuel: config.fuel.is_some(),
             fuses: config.fuses,
         };
-        let program =
+        let mut program =
             Box::new(Program::load(module, load, &mut heap).map_err(VmError::OutOfMemory)?);
         let cell = Arc::new(CurrentCell::new());
         let attention = Arc::new(AtomicU32::new(0));
@@ -189,7 +190,8 @@ impl Vm {
                 refs: stack.first_refs(),
                 sp: stack.first_frame(),
             },
-            program: &raw const *program,
+            program: &raw mut *program,
+            units: Units::new(config.profile.clone()),
             gc_node,
             contexts: match &config.profile {
                 Some(profile) if has_contexts => profile.data(),
@@ -219,9 +221,73 @@ impl Vm {
         Interrupt(self.attention.clone())
     }
 
-    /// What the machine does at a safepoint after [`Interrupt::snapshot`]: as a rule, write the
-    /// profile. It runs on the machine's thread, between two ops.
-    pub fn on_snapshot(&mut self, action: impl FnMut() + 'static) {
+    /// Whether a profile is taken.
+    pub fn is_profiled(&self) -> bool {
+        self.ctx.units.is_on()
+    }
+
+    /// The unit of profile data that is charged.
+    pub fn current_unit(&self) -> Unit {
+        self.ctx.units.current()
+    }
+
+    /// Makes an empty unit of profile data. Without a profile, that is the only unit there is.
+    pub fn new_unit(&mut self) -> Unit {
+        self.ctx.units.make()
+    }
+
+    /// The unit that a program knows by this number.
+    ///
+    /// # Errors
+    /// When there is none, or it was freed.
+    pub fn unit(&self, number: u32) -> Result<Unit, UnitError> {
+        self.ctx.units.data(Unit(number)).map(|_| Unit(number))
+    }
+
+    /// Frees a unit.
+    ///
+    /// # Errors
+    /// When the unit is current, or was freed before.
+    pub fn free_unit(&mut self, unit: Unit) -> Result<(), UnitError> {
+        self.ctx.units.free(unit)
+    }
+
+    /// Makes a unit current, and gives the one that was.
+    ///
+    /// # Errors
+    /// When the unit was freed.
+    pub fn switch_unit(&mut self, unit: Unit) -> Result<Unit, UnitError> {
+        // SAFETY: between runs no frame is open.
+        unsafe { units::switch(&mut *self.ctx, std::ptr::null_mut(), unit) }
+    }
+
+    /// Does something with a unit current, and switches back whatever comes of it.
+    ///
+    /// # Errors
+    /// When the unit was freed.
+    pub fn with_unit<T>(
+        &mut self,
+        unit: Unit,
+        action: impl FnOnce(&mut Self) -> T,
+    ) -> Result<T, UnitError> {
+        let before = self.switch_unit(unit)?;
+        let result = action(self);
+        self.switch_unit(before)?;
+        Ok(result)
+    }
+
+    /// The counts of a unit; `None` when no profile is taken.
+    ///
+    /// # Errors
+    /// When the unit was freed.
+    pub fn unit_data(&self, unit: Unit) -> Result<Option<&ProfileData>, UnitError> {
+        self.ctx.units.data(unit)
+    }
+
+    /// What the machine does with the current unit of profile data at a safepoint after
+    /// [`Interrupt::snapshot`]: as a rule, write it. It runs on the machine's thread, between two
+    /// ops.
+    pub fn on_snapshot(&mut self, action: impl FnMut(&ProfileData) + 'static) {
         self.ctx.on_snapshot = Some(Box::new(action));
     }
 

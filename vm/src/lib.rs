@@ -27,6 +27,7 @@ pub mod host;
 
 mod embed;
 mod show;
+mod units;
 
 pub use embed::{Interrupt, Outcome, RunError, Vm, VmConfig, VmError};
 pub use heap::{GcStress, HeapConfig, HeapStats, OutOfMemory};
@@ -35,3 +36,4 @@ pub use interp::fault::{FAULT_TAG, Fault};
 pub use interp::trace::Backtrace;
 pub use load::Location;
 pub use profiler;
+pub use units::{Unit, UnitError, profile_path};

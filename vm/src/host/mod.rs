@@ -10,10 +10,13 @@ mod standard;
 pub use io::HostIo;
 pub use standard::{STANDARD, standard_signature};
 
+use std::path::Path;
+
 use crate::heap::{Kind, OutOfMemory, Phase, Value, array_bytes, bytes_of};
 use crate::interp::machine::{Context, Machine};
 use crate::interp::slow::{collect_with_roots, take_attention};
 use crate::isa::Signature;
+use crate::units::{self, Unit};
 
 /// Why a host function does not return to the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -233,6 +236,53 @@ impl HostCall {
         // SAFETY: the context outlives the call, and the function that is running does not
         // reach its own box through it.
         unsafe { (*self.ctx).hosts.io() }
+    }
+
+    /// Whether a profile is taken.
+    pub fn is_profiled(&self) -> bool {
+        // SAFETY: as for `io`.
+        unsafe { (*self.ctx).units.is_on() }
+    }
+
+    /// The unit of profile data that is charged.
+    pub fn current_unit(&self) -> Unit {
+        // SAFETY: as for `io`.
+        unsafe { (*self.ctx).units.current() }
+    }
+
+    /// Makes an empty unit of profile data.
+    pub fn new_unit(&mut self) -> Unit {
+        // SAFETY: as for `io`.
+        unsafe { (*self.ctx).units.make() }
+    }
+
+    /// Frees a unit of profile data; the current one, or one that was freed before, fails.
+    pub fn free_unit(&mut self, unit: Unit) -> Result<(), HostError> {
+        // SAFETY: as for `io`.
+        unsafe { (*self.ctx).units.free(unit) }.map_err(|_| HostError::Failed)
+    }
+
+    /// Makes a unit current, and gives the one that was; one that was freed fails.
+    pub fn switch_unit(&mut self, unit: Unit) -> Result<Unit, HostError> {
+        // SAFETY: a host call is a safepoint, with `sp` above the frames that are open.
+        unsafe { units::switch(self.ctx, self.sp, unit) }.map_err(|_| HostError::Failed)
+    }
+
+    /// Writes a unit's counts, each kind's to a file of its own; a unit that was freed fails.
+    pub fn write_unit(&self, unit: Unit, path: &Path) -> Result<(), HostError> {
+        // SAFETY: as for `io`.
+        let (units, program) = unsafe { (&(*self.ctx).units, &*(*self.ctx).program) };
+        let Some(data) = units.data(unit).map_err(|_| HostError::Failed)? else {
+            return Ok(());
+        };
+        let sources = program.module.source_map();
+        for kind in units.kinds().iter() {
+            let path = units::profile_path(Some(path), units.kinds(), kind);
+            data.write(kind, &sources, &path).map_err(|error| {
+                HostError::Io(format!("cannot write {}: {error}", path.display()))
+            })?;
+        }
+        Ok(())
     }
 
     /// Sees to snapshots, and gives the number of the signal that asks for the end of the run, if

@@ -1,12 +1,16 @@
 //! The host functions that the `vm` command offers.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::io::Line;
 use super::{HostCall, HostError, Hosts};
 use crate::interp::handlers::text::format_float;
 use crate::isa::Signature;
+use crate::units::Unit;
 
 /// The work of a standard host function.
 type Work = fn(&mut HostCall) -> Result<(), HostError>;
@@ -146,6 +150,59 @@ pub static STANDARD: &[StandardFunction] = &[
         "collects the whole heap",
         HostCall::collect_all,
     ),
+    function(
+        "profile_is_on",
+        [0, 0, 1, 0],
+        "1 when a profile is taken, otherwise 0 and the other `profile_` functions do nothing",
+        |call| {
+            call.set_int(0, call.is_profiled() as i64);
+            Ok(())
+        },
+    ),
+    function(
+        "profile_new",
+        [0, 0, 1, 0],
+        "an empty unit of profile data",
+        |call| {
+            let unit = call.new_unit();
+            call.set_int(0, unit.0 as i64);
+            Ok(())
+        },
+    ),
+    function(
+        "profile_free",
+        [1, 0, 0, 0],
+        "frees a unit, which must not be current or freed",
+        |call| call.free_unit(unit_of(call)?),
+    ),
+    function(
+        "profile_current",
+        [0, 0, 1, 0],
+        "the unit that is charged",
+        |call| {
+            call.set_int(0, call.current_unit().0 as i64);
+            Ok(())
+        },
+    ),
+    function(
+        "profile_switch",
+        [1, 0, 1, 0],
+        "makes a unit current and gives the one that was",
+        |call| {
+            let before = call.switch_unit(unit_of(call)?)?;
+            call.set_int(0, before.0 as i64);
+            Ok(())
+        },
+    ),
+    function(
+        "profile_write",
+        [1, 1, 0, 0],
+        "writes a unit to a file; of several kinds, the kind is put into the name",
+        |call| {
+            let path = PathBuf::from(OsStr::from_bytes(call.text(0)?));
+            call.write_unit(unit_of(call)?, &path)
+        },
+    ),
     function("sin", [1, 0, 1, 0], "the sine of a double", |call| {
         unary(call, f64::sin)
     }),
@@ -194,6 +251,13 @@ pub(super) fn offer(hosts: &mut Hosts) {
     for function in STANDARD {
         hosts.offer(function.name, function.signature, function.work);
     }
+}
+
+/// The unit that the first argument names.
+fn unit_of(call: &HostCall) -> Result<Unit, HostError> {
+    u32::try_from(call.int(0))
+        .map(Unit)
+        .map_err(|_| HostError::Failed)
 }
 
 fn unary(call: &mut HostCall, function: fn(f64) -> f64) -> Result<(), HostError> {

@@ -29,6 +29,7 @@ use super::word::{Frame, OpWord, Pc};
 use crate::heap::{Heap, KIND_MASK, Kind, Value};
 use crate::host::Hosts;
 use crate::load::Program;
+use crate::units::Units;
 
 /// What a machine has besides the five registers. Handlers reach it through a pointer.
 #[repr(C)]
@@ -51,7 +52,9 @@ pub(crate) struct Context {
     pub(crate) exit: super::Exit,
     /// Where a slow path wants the run to go on.
     pub(crate) resume: Resume,
-    pub(crate) program: *const Program,
+    pub(crate) program: *mut Program,
+    /// Units of profile data.
+    pub(crate) units: Units,
     pub(crate) stack: Stack,
     /// What collections are charged to; null in stack style, where each context has its own.
     pub(crate) gc_node: *const Node,
@@ -63,7 +66,15 @@ pub(crate) struct Context {
     /// References that the embedder holds; the collector updates them.
     pub(crate) handles: Vec<u64>,
     /// What to do when a snapshot is asked for.
-    pub(crate) on_snapshot: Option<Box<dyn FnMut()>>,
+    pub(crate) on_snapshot: Option<Box<dyn FnMut(&ProfileData)>>,
+}
+
+impl Context {
+    /// Where the context is saved that a frame returns to, in stack style.
+    #[inline(always)]
+    pub(crate) fn saved_context(frame: *mut Frame) -> *mut *const Node {
+        frame.wrapping_byte_add(CONTEXT_DISTANCE_BYTES).cast()
+    }
 }
 
 /// Registers to go on with.
@@ -287,7 +298,7 @@ impl Machine {
     /// Where the context is saved that a frame returns to, in stack style.
     #[inline(always)]
     pub(crate) unsafe fn saved_context(self, frame: *mut Frame) -> *mut *const Node {
-        frame.wrapping_byte_add(CONTEXT_DISTANCE_BYTES).cast()
+        Context::saved_context(frame)
     }
 
     /// Makes the child context of `parent` for a source, then does this word again.

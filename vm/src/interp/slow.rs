@@ -277,8 +277,9 @@ pub(crate) unsafe fn take_attention(ctx: *mut Context) -> Option<u8> {
         let wanted = (*(*ctx).attention).swap(0, Relaxed);
         if wanted & SNAPSHOT != 0
             && let Some(action) = &mut (*ctx).on_snapshot
+            && let Ok(Some(data)) = (*ctx).units.data((*ctx).units.current())
         {
-            action();
+            action(data);
         }
         let signal = wanted as u8;
         (signal != 0).then_some(signal)

@@ -36,6 +36,7 @@ pub(super) fn lower(
     let mut code = vec![op_word(call::halt, [0; 4], 0)];
     let mut call_fixups = Vec::new();
     let mut open_sources = Vec::new();
+    let mut node_words = Vec::new();
     let mut entries = Vec::new();
     for (index, plan) in plans.iter().enumerate() {
         let mut lowering = Lowering {
@@ -55,6 +56,7 @@ pub(super) fn lower(
             jump_fixups: Vec::new(),
             call_fixups: &mut call_fixups,
             open_sources: &mut open_sources,
+            node_words: &mut node_words,
             current_op: 0,
         };
         lowering.lower_function();
@@ -86,6 +88,7 @@ pub(super) fn lower(
         module,
         code,
         functions,
+        node_words,
         open_sources,
     })
 }
@@ -159,6 +162,8 @@ pub(super) struct Lowering<'a> {
     call_fixups: &'a mut Vec<(usize, usize)>,
     /// Lists of sources that words point to.
     open_sources: &'a mut Vec<Box<[SourceId]>>,
+    /// The words that hold nodes.
+    node_words: &'a mut Vec<u32>,
     /// The op that words are written for.
     pub(super) current_op: usize,
 }
@@ -256,6 +261,7 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn emit_nodes(&mut self, callee: *const Node, caller: *const Node) {
+        self.node_words.push(self.code.len() as u32);
         self.push_data(Word {
             nodes: NodeWord { callee, caller },
         });

@@ -17,7 +17,7 @@ use std::ptr;
 use profiler::{Kind, Node, Profile, SourceId, Style};
 
 use crate::heap::{Heap, OutOfMemory};
-use crate::interp::word::{Pc, Word};
+use crate::interp::word::{NodeWord, Pc, Word};
 use crate::verify::VerifiedModule;
 
 /// What calls and returns do for a profile, besides counting; see `interp::handlers::mode`.
@@ -93,6 +93,8 @@ pub(crate) struct Program {
     /// The code of all functions. The first word ends a run; it belongs to no function.
     code: Vec<Word>,
     functions: Box<[LoadedFunction]>,
+    /// The words that hold nodes.
+    node_words: Vec<u32>,
     /// Lists of open sources that the code points to, in stack style.
     #[expect(dead_code, reason = "held for the code that points into it")]
     open_sources: Vec<Box<[SourceId]>>,
@@ -179,6 +181,31 @@ impl Program {
         let function = &self.functions[after.checked_sub(1)?];
         let op = *function.op_of_word.get(word - function.start)?;
         Some((function, op))
+    }
+
+    /// Replaces every node that the code and its tables name.
+    pub(crate) fn move_nodes(&mut self, moved: impl Fn(*const Node) -> *const Node) {
+        for &word in &self.node_words {
+            // SAFETY: these words were written as words of nodes.
+            let NodeWord { callee, caller } = unsafe { self.code[word as usize].nodes };
+            let nodes = NodeWord {
+                callee: moved(callee),
+                caller: moved(caller),
+            };
+            self.code[word as usize] = Word { nodes };
+        }
+        for function in &mut self.functions {
+            function.entry_node = moved(function.entry_node);
+            function.count_node = moved(function.count_node);
+            function
+                .nodes
+                .iter_mut()
+                .for_each(|node| *node = moved(*node));
+            function
+                .handlers
+                .iter_mut()
+                .for_each(|handler| handler.node = moved(handler.node));
+        }
     }
 
     /// The node that an allocation by a word is charged to, when that is known.

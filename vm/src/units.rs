@@ -1,0 +1,234 @@
+//! Units of profile data, made, switched, written and freed while a program runs: what
+//! `MLton.Profile` offers.
+//!
+//! A machine that takes a profile always has a *current* unit, which is charged. It starts with the
+//! profile's own, and whichever is current when the run ends is the one that the `vm` command
+//! writes. Switching while frames are open is exact: from the switch on, everything is charged to
+//! the new unit, also in functions that were entered before.
+//!
+//! - In current style the code holds addresses of nodes, so a switch rewrites them: it takes time in
+//!   proportion to the program, and code between switches runs at full speed.
+//! - In stack style frames hold contexts, so a switch translates them: it takes time in proportion
+//!   to the depth of the stack.
+//!
+//! Without a profile there is one unit that nobody charges, and all of this does nothing.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use profiler::{Kind, KindSet, Node, Profile, ProfileData, Style, Translator};
+
+use crate::interp::machine::Context;
+use crate::interp::word::Frame;
+
+/// A unit of profile data of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Unit(pub(crate) u32);
+
+impl Unit {
+    /// The unit that a machine starts with.
+    pub const FIRST: Self = Self(0);
+}
+
+/// Why a unit cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnitError {
+    /// The unit was freed, or never made.
+    Freed,
+    /// The unit is current, so it cannot be freed.
+    Current,
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Freed => "this unit of profile data has been freed",
+            Self::Current => "the current unit of profile data cannot be freed",
+        })
+    }
+}
+
+impl std::error::Error for UnitError {}
+
+/// The units of a machine.
+pub(crate) struct Units {
+    profile: Option<Arc<Profile>>,
+    /// Units made besides the first, which is the profile's own.
+    made: Vec<Option<Box<ProfileData>>>,
+    current: Unit,
+}
+
+impl Units {
+    pub(crate) fn new(profile: Option<Arc<Profile>>) -> Self {
+        Self {
+            profile,
+            made: Vec::new(),
+            current: Unit::FIRST,
+        }
+    }
+
+    /// Whether a profile is taken.
+    pub(crate) fn is_on(&self) -> bool {
+        self.profile.is_some()
+    }
+
+    pub(crate) fn current(&self) -> Unit {
+        self.current
+    }
+
+    /// Makes an empty unit.
+    pub(crate) fn make(&mut self) -> Unit {
+        let Some(profile) = &self.profile else {
+            return Unit::FIRST;
+        };
+        self.made.push(Some(Box::new(profile.data().new_like())));
+        Unit(self.made.len() as u32)
+    }
+
+    /// Frees a unit that is not current.
+    pub(crate) fn free(&mut self, unit: Unit) -> Result<(), UnitError> {
+        if self.profile.is_none() {
+            return Ok(());
+        }
+        if unit == self.current {
+            return Err(UnitError::Current);
+        }
+        if unit == Unit::FIRST {
+            // The profile owns it; that nobody can switch back to it is all there is to do.
+            return Ok(());
+        }
+        let slot = self
+            .made
+            .get_mut(unit.0 as usize - 1)
+            .ok_or(UnitError::Freed)?;
+        slot.take().map(drop).ok_or(UnitError::Freed)
+    }
+
+    /// The data of a unit; `None` when no profile is taken.
+    pub(crate) fn data(&self, unit: Unit) -> Result<Option<&ProfileData>, UnitError> {
+        let Some(profile) = &self.profile else {
+            return Ok(None);
+        };
+        if unit == Unit::FIRST {
+            return Ok(Some(profile.data()));
+        }
+        let slot = self
+            .made
+            .get(unit.0 as usize - 1)
+            .and_then(Option::as_deref);
+        slot.map(Some).ok_or(UnitError::Freed)
+    }
+
+    /// The kinds of the profile that is taken.
+    pub(crate) fn kinds(&self) -> KindSet {
+        self.profile
+            .as_ref()
+            .map_or(KindSet::EMPTY, |profile| profile.kinds())
+    }
+}
+
+/// Makes a unit current, and gives the one that was.
+///
+/// # Safety
+/// `ctx` is the context of a machine at a safepoint with `sp` above its frames, or of one that
+/// does not run, with `sp` null.
+pub(crate) unsafe fn switch(
+    ctx: *mut Context,
+    sp: *mut Frame,
+    unit: Unit,
+) -> Result<Unit, UnitError> {
+    // SAFETY: the caller's promise. The program's code and functions are only read by the
+    // machine's own thread, which is here; both units live on.
+    unsafe {
+        let before = (*ctx).units.current;
+        let (Some(from), Some(to)) = ((*ctx).units.data(before)?, (*ctx).units.data(unit)?) else {
+            return Ok(before);
+        };
+        let (from, to): (*const ProfileData, *const ProfileData) = (from, to);
+        match (*from).style() {
+            Style::Current => {
+                let nodes = (*from).nodes().as_ptr_range();
+                let first = (*to).nodes().as_ptr();
+                let moved = |node: *const Node| match nodes.contains(&node) {
+                    true => first.wrapping_byte_add(node.addr() - nodes.start.addr()),
+                    false => node,
+                };
+                (*(*ctx).program).move_nodes(moved);
+                (*ctx).gc_node = moved((*ctx).gc_node);
+                (*(*ctx).cell).publish(moved((*(*ctx).cell).current()));
+            }
+            Style::Stack => {
+                let mut translator = Translator::new(&*to);
+                let current = (*(*ctx).cell).current();
+                if !sp.is_null() {
+                    let mut frame = (*ctx).stack.first_frame();
+                    while frame < sp {
+                        let saved = Context::saved_context(frame);
+                        *saved = translator.translate(&**saved);
+                        frame = frame.add(1);
+                    }
+                    (*(*ctx).cell).publish(translator.translate(&*current));
+                }
+                (*ctx).contexts = to;
+            }
+        }
+        (*ctx).units.current = unit;
+        Ok(before)
+    }
+}
+
+/// Where a kind's counts go: to the file that was asked for, or `mlmon.out`; with the kind in the
+/// name when several kinds are taken.
+pub fn profile_path(asked: Option<&Path>, kinds: KindSet, kind: Kind) -> PathBuf {
+    let path = asked.unwrap_or(Path::new("mlmon.out"));
+    if kinds.len() == 1 {
+        return path.to_owned();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!(".{kind}"));
+    if let Some(ending) = path.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_kinds_have_the_kind_in_the_file_name() {
+        let both: KindSet = "time,count".parse().expect("two kinds");
+        let one: KindSet = "count".parse().expect("a kind");
+        let name =
+            |asked: Option<&str>, kinds| profile_path(asked.map(Path::new), kinds, Kind::Count);
+        assert_eq!(name(None, one), Path::new("mlmon.out"));
+        assert_eq!(name(None, both), Path::new("mlmon.count.out"));
+        assert_eq!(name(Some("a/p.mon"), one), Path::new("a/p.mon"));
+        assert_eq!(name(Some("a/p.mon"), both), Path::new("a/p.count.mon"));
+    }
+
+    #[test]
+    fn without_a_profile_units_do_nothing() {
+        let mut units = Units::new(None);
+        let unit = units.make();
+        assert!(!units.is_on());
+        assert_eq!((unit, units.current()), (Unit::FIRST, Unit::FIRST));
+        assert_eq!(units.free(unit), Ok(()));
+        assert!(matches!(units.data(unit), Ok(None)));
+    }
+
+    #[test]
+    fn a_unit_is_freed_once_and_never_while_it_is_current() {
+        let kinds: KindSet = "count".parse().expect("a kind");
+        let mut units = Units::new(Some(Arc::new(Profile::new(kinds, 3))));
+        let unit = units.make();
+        assert_eq!(units.free(Unit::FIRST), Err(UnitError::Current));
+        assert_eq!(units.free(unit), Ok(()));
+        assert_eq!(units.free(unit), Err(UnitError::Freed));
+        assert_eq!(units.data(unit).err(), Some(UnitError::Freed));
+        assert_eq!(units.free(Unit(99)), Err(UnitError::Freed));
+    }
+}
