@@ -12,7 +12,7 @@ use crate::{Kind, Node, ProfileData, SourceId, Style};
 /// The counts of one kind in a unit at one moment.
 pub(crate) struct Snapshot<'a> {
     style: Style,
-    contexts: Vec<(&'a Node, Option<usize>)>,
+    nodes: Vec<&'a Node>,
     own: Vec<u64>,
 }
 
@@ -33,23 +33,23 @@ impl Sum {
 impl<'a> Snapshot<'a> {
     /// The counts of `kind` as they are now. Each counter is read once.
     pub(crate) fn new(data: &'a ProfileData, kind: Kind) -> Snapshot<'a> {
-        let contexts: Vec<_> = data.contexts().collect();
-        let count = |(node, _): &(&Node, _)| match kind {
+        let nodes = data.all_nodes();
+        let count = |node: &&Node| match kind {
             Kind::Time => node.ticks.load(Relaxed),
             Kind::Alloc => node.bytes.load(Relaxed),
             Kind::Count => node.calls.load(Relaxed),
         };
         Snapshot {
             style: data.style(),
-            own: contexts.iter().map(count).collect(),
-            contexts,
+            own: nodes.iter().map(count).collect(),
+            nodes,
         }
     }
 
     /// The sums of all counts.
     pub(crate) fn totals(&self) -> Totals {
         let mut all = Sum::default();
-        (0..self.contexts.len()).for_each(|index| all.add(self.own_sum(index)));
+        (0..self.nodes.len()).for_each(|index| all.add(self.own_sum(index)));
         Totals {
             total: all.program,
             total_gc: all.gc,
@@ -57,28 +57,23 @@ impl<'a> Snapshot<'a> {
     }
 
     /// One row for each of `n` labels, where `label` says which one a source has: itself, or its
-    /// name. Several sources of the same label count as one.
+    /// name. Several sources of the same label count as one, also if they are on one path.
     pub(crate) fn rows(&self, n: usize, label: impl Fn(SourceId) -> usize) -> Vec<CountRow> {
         let mut rows = vec![CountRow::default(); n];
-        let labels: Vec<usize> = self
-            .contexts
-            .iter()
-            .map(|(node, _)| label(node.source))
-            .collect();
-        for (&label, &own) in labels.iter().zip(&self.own) {
-            if let Some(row) = rows.get_mut(label) {
+        for (node, &own) in self.nodes.iter().zip(&self.own) {
+            if let Some(row) = rows.get_mut(label(node.source)) {
                 row.current = row.current.wrapping_add(own);
             }
         }
         if self.style == Style::Stack {
-            self.add_stack_columns(&mut rows, &labels);
+            self.add_stack_columns(&mut rows, label);
         }
         rows
     }
 
     fn own_sum(&self, index: usize) -> Sum {
-        let (node, own) = (self.contexts[index].0, self.own[index]);
-        match node.source {
+        let own = self.own[index];
+        match self.nodes[index].source {
             SourceId::GC => Sum {
                 program: 0,
                 gc: own,
@@ -91,25 +86,25 @@ impl<'a> Snapshot<'a> {
     }
 
     /// What was counted in each context and below it. Children come after their parents, so one
-    /// pass from the end sums up all trees of any depth.
+    /// pass from the end sums up a tree of any depth.
     fn sums(&self) -> Vec<Sum> {
-        let mut sums: Vec<Sum> = (0..self.contexts.len()).map(|i| self.own_sum(i)).collect();
-        for index in (0..self.contexts.len()).rev() {
-            if let Some(parent) = self.contexts[index].1 {
+        let mut sums: Vec<Sum> = (0..self.nodes.len()).map(|i| self.own_sum(i)).collect();
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            if let Some(parent) = node.parent.get() {
                 let sum = sums[index];
-                sums[parent].add(sum);
+                sums[parent.index as usize].add(sum);
             }
         }
         sums
     }
 
     /// Walks the tree and adds the sum of each context that is the outermost of its label.
-    fn add_stack_columns(&self, rows: &mut [CountRow], labels: &[usize]) {
+    fn add_stack_columns(&self, rows: &mut [CountRow], label: impl Fn(SourceId) -> usize) {
         let sums = self.sums();
         let mut n_on_path = vec![0_u32; rows.len()];
-        for step in Walk::new(&self.contexts) {
+        for step in Walk::new(&self.nodes) {
             let (Step::Enter(index) | Step::Leave(index)) = step;
-            let label = labels[index];
+            let label = label(self.nodes[index].source);
             let (Some(row), Some(n)) = (rows.get_mut(label), n_on_path.get_mut(label)) else {
                 continue;
             };
@@ -129,11 +124,11 @@ impl<'a> Snapshot<'a> {
 
 /// A walk of the tree that enters each context before those below it and leaves it after them. It
 /// needs no stack of its own, let alone the thread's.
-struct Walk {
-    /// The first child, the next sibling and the parent of each context; `NONE` if there is none.
+struct Walk<'a> {
+    nodes: &'a [&'a Node],
+    /// The first child and the next sibling of each node; `NONE` if there is none.
     first_child: Vec<u32>,
     next_sibling: Vec<u32>,
-    parent: Vec<u32>,
     next: Option<Step>,
 }
 
@@ -143,41 +138,41 @@ enum Step {
     Leave(usize),
 }
 
+/// No node has this index: it would be the 2^32nd.
 const NONE: u32 = u32::MAX;
 
-impl Walk {
-    fn new(contexts: &[(&Node, Option<usize>)]) -> Walk {
-        let n = contexts.len();
-        let mut walk = Walk {
-            first_child: vec![NONE; n],
-            next_sibling: vec![NONE; n],
-            parent: vec![NONE; n],
-            next: (n > 0).then_some(Step::Enter(0)),
-        };
-        for (index, &(_, parent)) in contexts.iter().enumerate().rev() {
-            if let Some(parent) = parent {
-                // Indices are those of nodes, which are 32 bits.
-                walk.parent[index] = parent as u32;
-                walk.next_sibling[index] = walk.first_child[parent];
-                walk.first_child[parent] = index as u32;
+impl<'a> Walk<'a> {
+    /// A walk from the first of `nodes`, which is the root.
+    fn new(nodes: &'a [&'a Node]) -> Walk<'a> {
+        let mut first_child = vec![NONE; nodes.len()];
+        let mut next_sibling = vec![NONE; nodes.len()];
+        for node in nodes.iter().rev() {
+            if let Some(parent) = node.parent.get() {
+                let first = &mut first_child[parent.index as usize];
+                next_sibling[node.index as usize] = std::mem::replace(first, node.index);
             }
         }
-        walk
+        Walk {
+            nodes,
+            first_child,
+            next_sibling,
+            next: Some(Step::Enter(0)),
+        }
     }
 }
 
-impl Iterator for Walk {
+impl Iterator for Walk<'_> {
     type Item = Step;
 
     fn next(&mut self) -> Option<Step> {
         let step = self.next?;
-        let enter = |index| (index != NONE).then_some(Step::Enter(index as usize));
-        let leave = |index| (index != NONE).then_some(Step::Leave(index as usize));
+        let enter = |index: u32| (index != NONE).then_some(Step::Enter(index as usize));
         self.next = match step {
             Step::Enter(index) => enter(self.first_child[index]).or(Some(Step::Leave(index))),
-            Step::Leave(index) => {
-                enter(self.next_sibling[index]).or_else(|| leave(self.parent[index]))
-            }
+            Step::Leave(index) => enter(self.next_sibling[index]).or_else(|| {
+                let parent = self.nodes[index].parent.get();
+                parent.map(|parent| Step::Leave(parent.index as usize))
+            }),
         };
         Some(step)
     }

@@ -144,8 +144,9 @@ impl ProfileData {
         let limit = self.context_config().node_limit;
         let tree = self.tree();
         if tree.lost {
+            let n_nodes = self.nodes().len() + tree.len();
             Some(format!(
-                "the profile has more than {limit} calling contexts: some were charged to others \
+                "the profile has more than {n_nodes} calling contexts: some were charged to others \
                  of the same function, so that stack counts are too low; raise the limit of nodes"
             ))
         } else if tree.folded {

@@ -187,6 +187,8 @@ mod tests {
             }
         );
         assert_eq!(counts.sources, [0, 100, 7, 5]);
+        let only_current = |row: &CountRow| (row.stack, row.stack_gc) == (0, 0);
+        assert!(counts.rows.iter().all(only_current));
         assert_eq!(data.counts(Kind::Count).totals, Totals::default());
     }
 

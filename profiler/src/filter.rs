@@ -99,6 +99,7 @@ mod tests {
         for other in ["^rev", "12", "rev.*sml", "^$"] {
             assert!(!filter(Some(other), None).keeps(name), "{other}");
         }
+        assert!(!filter(Some("^$"), None).keeps("<main>"), "it has no file");
     }
 
     #[test]

@@ -20,6 +20,21 @@
 //! let totals = profile.data().counts(Kind::Alloc).totals;
 //! assert_eq!((totals.total, totals.total_gc), (24, 64));
 //! ```
+//!
+//! In stack style a charge also counts for every source that has been entered and not left:
+//!
+//! ```
+//! use profiler::{Kind, Profile, SourceId, Style};
+//!
+//! let profile = Profile::new(Kind::Alloc.into(), 5).with_style(Style::Stack);
+//! let data = profile.data();
+//! let [f, g] = [SourceId(3), SourceId(4)];
+//! let in_f = data.enter(data.root(), f);
+//! data.enter(in_f, g).charge_bytes(24);
+//! data.enter(in_f, SourceId::GC).charge_bytes(64);
+//! let row = data.counts(Kind::Alloc).rows[f.index()];
+//! assert_eq!((row.current, row.stack, row.stack_gc), (0, 24, 64));
+//! ```
 
 mod columns;
 mod context;

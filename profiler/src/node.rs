@@ -157,8 +157,22 @@ mod tests {
             offset_of!(Node, ticks),
             offset_of!(Node, bytes),
             offset_of!(Node, calls),
+            offset_of!(Node, source),
         ];
-        assert_eq!(offsets, [0, 8, 16]);
+        assert_eq!(offsets, [0, 8, 16, 24]);
+    }
+
+    #[test]
+    fn a_node_in_no_unit_leads_nowhere() {
+        let node = Node::new(SourceId::MAIN);
+        assert!(node.parent().is_null());
+        let sources = [SourceId::UNKNOWN, SourceId::MAIN, SourceId(u32::MAX)];
+        assert!(
+            sources
+                .map(|s| node.cached_child(s).is_null())
+                .iter()
+                .all(|&x| x)
+        );
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mlmon::Mlmon;
+    use crate::mlmon::{CountRow, Mlmon};
 
     #[test]
     fn a_profile_writes_what_was_charged() {
@@ -162,5 +162,44 @@ mod tests {
         let first = profile.set_data(ProfileData::new(3));
         assert_eq!(first.counts(Kind::Count).totals.total, 1);
         assert_eq!(profile.data().counts(Kind::Count).totals.total, 0);
+    }
+
+    #[test]
+    fn a_profile_in_stack_style_writes_three_columns() {
+        let profile = Profile::new(Kind::Alloc.into(), 3).with_style(Style::Stack);
+        let data = profile.data();
+        let inner = data.enter(data.root(), SourceId::UNKNOWN);
+        inner.charge_bytes(24);
+        data.enter(inner, SourceId::GC).charge_bytes(8);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mlmon.out");
+        profile
+            .write(Kind::Alloc, &SourceMap::new(), &path)
+            .unwrap();
+        let mlmon = Mlmon::read_file(&path).unwrap();
+        let row = |row: &CountRow| (row.current, row.stack, row.stack_gc);
+        let rows: Vec<_> = mlmon.names.iter().map(row).collect();
+        assert_eq!(mlmon.style, Style::Stack);
+        assert_eq!(rows, [(24, 24, 8), (8, 0, 8), (0, 24, 8)]);
+    }
+
+    #[test]
+    fn the_order_of_the_settings_does_not_matter() {
+        let profile = || Profile::new(Kind::Time.into(), 9).with_hz(50);
+        let settings = |profile: &Profile| {
+            let config = profile.data().context_config();
+            (profile.style(), config, profile.hz(), profile.kinds())
+        };
+        let one = profile()
+            .with_node_limit(7)
+            .with_fold_recursion(true)
+            .with_style(Style::Stack);
+        let other = profile()
+            .with_style(Style::Stack)
+            .with_fold_recursion(true)
+            .with_node_limit(7);
+        assert_eq!(settings(&one), settings(&other));
+        assert_eq!((one.style(), one.data().nodes().len()), (Style::Stack, 9));
+        assert_eq!(profile().style(), Style::Current);
     }
 }

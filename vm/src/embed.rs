@@ -9,7 +9,7 @@ use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, St
 use crate::heap::{Heap, HeapConfig, HeapStats, OutOfMemory, Value};
 use crate::host::Hosts;
 use crate::interp::fault::{FAULT_TAG, Fault};
-use crate::interp::machine::{Context, Machine, Resume};
+use crate::interp::machine::{Context, Machine, Resume, WantedContext};
 use crate::interp::stack::Stack;
 use crate::interp::trace::Backtrace;
 use crate::interp::word::Frame;
@@ -197,7 +197,11 @@ impl Vm {
                 Some(profile) if has_contexts => profile.data(),
                 _ => std::ptr::null(),
             },
-            wanted_context: (std::ptr::null(), SourceId::UNKNOWN),
+            wanted_context: WantedContext {
+                parent: std::ptr::null(),
+                source: SourceId::UNKNOWN,
+                word: std::ptr::null(),
+            },
             stack,
             hosts,
             handles: Vec::new(),

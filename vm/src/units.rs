@@ -170,6 +170,7 @@ pub(crate) unsafe fn switch(
                     }
                     (*(*ctx).cell).publish(translator.translate(&*current));
                 }
+                (*(*ctx).program).forget_contexts();
                 (*ctx).contexts = to;
             }
         }

@@ -17,7 +17,7 @@ struct Entry {
 
 /// One kind of one unit of profile data, and the stack of sources.
 #[derive(Clone, Debug)]
-pub struct Model {
+pub(crate) struct Model {
     names: Vec<usize>,
     sources: Vec<Entry>,
     masters: Vec<Entry>,
@@ -27,7 +27,7 @@ pub struct Model {
 
 impl Model {
     /// A model in which `<main>` has been entered.
-    pub fn new(map: &SourceMap) -> Model {
+    pub(crate) fn new(map: &SourceMap) -> Model {
         let mut model = Model {
             names: map.sources.iter().map(|s| s.name.index()).collect(),
             sources: vec![Entry::default(); map.sources.len()],
@@ -44,7 +44,7 @@ impl Model {
         [&mut self.sources[source.index()], &mut self.masters[name]]
     }
 
-    pub fn enter(&mut self, source: SourceId) {
+    pub(crate) fn enter(&mut self, source: SourceId) {
         let totals = self.totals;
         for entry in self.entries(source) {
             entry.num_occurrences += 1;
@@ -56,7 +56,7 @@ impl Model {
         self.stack.push(source);
     }
 
-    pub fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         let Some(source) = self.stack.pop() else {
             return;
         };
@@ -70,7 +70,7 @@ impl Model {
     }
 
     /// Counts for the source on top of the stack.
-    pub fn charge(&mut self, n: u64) {
+    pub(crate) fn charge(&mut self, n: u64) {
         let top = *self.stack.last().unwrap();
         for entry in self.entries(top) {
             entry.current += n;
@@ -83,7 +83,7 @@ impl Model {
     }
 
     /// The columns, as if every source that is still on the stack were left now.
-    pub fn finish(&self) -> Finished {
+    pub(crate) fn finish(&self) -> Finished {
         let mut model = self.clone();
         let totals = model.totals;
         let all = model.sources.iter_mut().chain(&mut model.masters);
@@ -112,8 +112,8 @@ fn remove(entry: &mut Entry, totals: Totals) {
 
 /// The rows of an `mlmon.out`.
 #[derive(Debug, PartialEq)]
-pub struct Finished {
-    pub totals: Totals,
-    pub sources: Vec<CountRow>,
-    pub names: Vec<CountRow>,
+pub(crate) struct Finished {
+    pub(crate) totals: Totals,
+    pub(crate) sources: Vec<CountRow>,
+    pub(crate) names: Vec<CountRow>,
 }

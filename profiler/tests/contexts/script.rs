@@ -3,15 +3,17 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use profiler::{Kind, Node, ProfileData, SourceId, SourceMap, SourceMapBuilder, SourceSeqId};
+use profiler::{
+    Kind, Node, ProfileData, SourceId, SourceMap, SourceMapBuilder, SourceSeqId, Style,
+};
 
 use crate::model::{Finished, Model};
 
 /// A seeded generator of random numbers (splitmix64).
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,7 +23,7 @@ impl Random {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Op {
+pub(crate) enum Op {
     Call(SourceId),
     TailCall(SourceId),
     Return,
@@ -34,7 +36,7 @@ pub enum Op {
 }
 
 /// A map of `n` sources besides the fixed ones, with fewer names: some are copies.
-pub fn random_map(random: &mut Random, n: u64) -> SourceMap {
+pub(crate) fn random_map(random: &mut Random, n: u64) -> SourceMap {
     let mut builder = SourceMapBuilder::new();
     for _ in 0..n {
         let name = builder.add_name(&format!("f{}", random.below(n)));
@@ -48,7 +50,7 @@ pub fn random_map(random: &mut Random, n: u64) -> SourceMap {
     builder.finish(7).unwrap()
 }
 
-pub fn random_script(random: &mut Random, map: &SourceMap) -> Vec<Op> {
+pub(crate) fn random_script(random: &mut Random, map: &SourceMap) -> Vec<Op> {
     let n_sources = map.sources.len() as u64;
     // Some scripts go deep, some stay shallow; some recur in few sources, some roam.
     let calls = 15 + random.below(25);
@@ -73,7 +75,7 @@ pub fn random_script(random: &mut Random, map: &SourceMap) -> Vec<Op> {
 }
 
 /// What MLton would write for one kind.
-pub fn play_model(map: &SourceMap, script: &[Op], kind: Kind) -> Finished {
+pub(crate) fn play_model(map: &SourceMap, script: &[Op], kind: Kind) -> Finished {
     let mut model = Model::new(map);
     let mut depth = 0;
     for &op in script {
@@ -108,14 +110,14 @@ pub fn play_model(map: &SourceMap, script: &[Op], kind: Kind) -> Finished {
 }
 
 /// A VM's thread: the nodes that its frames saved, and the one that is current.
-pub struct Player<'a> {
-    pub data: &'a ProfileData,
-    pub frames: Vec<&'a Node>,
-    pub current: &'a Node,
+pub(crate) struct Player<'a> {
+    pub(crate) data: &'a ProfileData,
+    pub(crate) frames: Vec<&'a Node>,
+    pub(crate) current: &'a Node,
 }
 
 impl<'a> Player<'a> {
-    pub fn new(data: &'a ProfileData) -> Player<'a> {
+    pub(crate) fn new(data: &'a ProfileData) -> Player<'a> {
         Player {
             data,
             frames: Vec::new(),
@@ -123,11 +125,11 @@ impl<'a> Player<'a> {
         }
     }
 
-    pub fn play(&mut self, script: &[Op]) {
+    pub(crate) fn play(&mut self, script: &[Op]) {
         script.iter().for_each(|&op| self.step(op));
     }
 
-    pub fn step(&mut self, op: Op) {
+    pub(crate) fn step(&mut self, op: Op) {
         match op {
             Op::Call(source) => {
                 self.frames.push(self.current);
@@ -156,7 +158,11 @@ impl<'a> Player<'a> {
         let entered = self.data.enter(self.current, source);
         assert!(cached.is_null() || std::ptr::eq(cached, entered));
         assert_eq!(entered.source, source);
-        assert!(std::ptr::eq(self.current.cached_child(source), entered));
+        let now_cached = match self.data.style() {
+            Style::Stack => entered,
+            Style::Current => std::ptr::null(),
+        };
+        assert_eq!(self.current.cached_child(source), now_cached);
         entered
     }
 }

@@ -60,8 +60,8 @@ pub(crate) struct Context {
     pub(crate) gc_node: *const Node,
     /// The profile data that contexts are made in; null but in stack style.
     pub(crate) contexts: *const ProfileData,
-    /// The context to make: the child of this node for this source.
-    pub(crate) wanted_context: (*const Node, SourceId),
+    /// The context to make.
+    pub(crate) wanted_context: WantedContext,
     pub(crate) hosts: Hosts,
     /// References that the embedder holds; the collector updates them.
     pub(crate) handles: Vec<u64>,
@@ -75,6 +75,15 @@ impl Context {
     pub(crate) fn saved_context(frame: *mut Frame) -> *mut *const Node {
         frame.wrapping_byte_add(CONTEXT_DISTANCE_BYTES).cast()
     }
+}
+
+/// A context that a call needs: the child of `parent` for `source`.
+#[derive(Clone, Copy)]
+pub(crate) struct WantedContext {
+    pub(crate) parent: *const Node,
+    pub(crate) source: SourceId,
+    /// The data word that will remember it.
+    pub(crate) word: Pc,
 }
 
 /// Registers to go on with.
@@ -301,11 +310,22 @@ impl Machine {
         Context::saved_context(frame)
     }
 
-    /// Makes the child context of `parent` for a source, then does this word again.
+    /// Makes the child context of `parent` for a source, which the data word at `at` will remember,
+    /// then does this word again.
     #[inline(always)]
-    pub(crate) unsafe fn make_context(self, parent: *const Node, source: u64) -> Pc {
+    pub(crate) unsafe fn make_context(
+        self,
+        parent: *const Node,
+        source: SourceId,
+        at: usize,
+    ) -> Pc {
         unsafe {
-            (*self.ctx).wanted_context = (parent, SourceId(source as u32));
+            let word = self.pc.add(at);
+            (*self.ctx).wanted_context = WantedContext {
+                parent,
+                source,
+                word,
+            };
             slow::make_context(self.pc, self.ints, self.refs, self.ctx, self.sp)
         }
     }

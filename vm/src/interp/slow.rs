@@ -9,7 +9,7 @@ use profiler::{Node, SourceId};
 
 use super::fault::{FAULT_TAG, Fault};
 use super::handlers::handlers;
-use super::machine::{Context, Machine, Resume};
+use super::machine::{Context, Machine, Resume, WantedContext};
 use super::trace::Backtrace;
 use super::word::{Frame, Pc};
 use super::{Exit, SNAPSHOT, Trap};
@@ -140,10 +140,16 @@ pub(crate) unsafe fn collect_with_roots(
 
 #[inline(never)]
 unsafe fn make_wanted_context(ctx: *mut Context) {
-    // SAFETY: the node is one of the profile data that contexts are made in.
+    // SAFETY: the node is one of the profile data that contexts are made in, and the word is one
+    // of the program's that hold a source and a context.
     unsafe {
-        let (parent, source) = (*ctx).wanted_context;
-        (*(*ctx).contexts).enter(&*parent, source);
+        let WantedContext {
+            parent,
+            source,
+            word,
+        } = (*ctx).wanted_context;
+        let context = (*(*ctx).contexts).enter(&*parent, source);
+        (*(*ctx).program).remember_context(word, context);
     }
 }
 

@@ -275,8 +275,9 @@ macro_rules! for_each_op {
         0x93 set_b = SetB { array: RIn, index: IIn, src: IIn };
         /// `i[dst] = the number of elements of r[array]`, of any array or string.
         0x94 len = Len { dst: IOut, array: RIn };
-        /// `copy i[count] elements of r[src] from i[src_index] on to r[dst] at i[dst_index]`; both are
-        /// arrays of one kind, and a string may be copied to bytes; overlaps are copied as if at once.
+        /// `copy i[count] elements of r[src] from i[src_index] on to r[dst] at i[dst_index]`; both
+        /// are arrays of one kind, and a string may be copied to bytes; overlaps are copied as if
+        /// at once.
         0x95 copy = Copy { dst: RIn, dst_index: IIn, src: RIn, src_index: IIn, count: IIn };
 
         // Strings: immutable bytes.
@@ -306,8 +307,8 @@ macro_rules! for_each_op {
         /// `i[dst] = r[closure].captured ints[field]`; faults with wrong kind.
         0xa2 cap_i = CapI { dst: IOut, closure: RIn, field: Field };
 
-        // Calls. Arguments stand at the caller's windows, which become the callee's first registers;
-        // results come back in the same place.
+        // Calls. Arguments stand at the caller's windows, which become the callee's first
+        // registers; results come back in the same place.
         /// `call function with the windows at i[ints] and r[refs]`.
         0xa8 call = Call { function: FuncId, ints: IWindow, refs: RWindow };
         /// `call the closure r[closure]`; it arrives in the callee's first r register after its

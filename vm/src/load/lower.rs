@@ -360,9 +360,15 @@ impl<'a> Lowering<'a> {
     /// The word behind a profiled call.
     pub(super) fn emit_callee(&mut self, callee: Callee) {
         match self.config.mode() {
-            Mode::Stack => self.emit_data(callee.source.0 as u64, 0),
+            Mode::Stack => self.emit_context(callee.source),
             _ => self.emit_nodes(callee.node, callee.caller),
         }
+    }
+
+    /// A word that names a source to open, or none for a closure's, and remembers a context.
+    pub(super) fn emit_context(&mut self, source: SourceId) {
+        self.node_words.push(self.code.len() as u32);
+        self.emit_data(source.0 as u64, 0);
     }
 
     /// The sources that make the context of a local control stack, in memory that stays.

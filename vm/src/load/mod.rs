@@ -17,7 +17,7 @@ use std::ptr;
 use profiler::{Kind, Node, Profile, SourceId, Style};
 
 use crate::heap::{Heap, OutOfMemory};
-use crate::interp::word::{NodeWord, Pc, Word};
+use crate::interp::word::{DataWord, NodeWord, Pc, Word};
 use crate::verify::VerifiedModule;
 
 /// What calls and returns do for a profile, besides counting; see `interp::handlers::mode`.
@@ -93,7 +93,7 @@ pub(crate) struct Program {
     /// The code of all functions. The first word ends a run; it belongs to no function.
     code: Vec<Word>,
     functions: Box<[LoadedFunction]>,
-    /// The words that hold nodes.
+    /// The words that hold nodes; in stack style, those that hold a source and a context.
     node_words: Vec<u32>,
     /// Lists of open sources that the code points to, in stack style.
     #[expect(dead_code, reason = "held for the code that points into it")]
@@ -205,6 +205,28 @@ impl Program {
                 .handlers
                 .iter_mut()
                 .for_each(|handler| handler.node = moved(handler.node));
+        }
+    }
+
+    /// Lets a data word remember the context that was entered from it last.
+    pub(crate) fn remember_context(&mut self, word: Pc, context: *const Node) {
+        let index = (word.addr() - self.code.as_ptr().addr()) / size_of::<Word>();
+        // SAFETY: the caller passes a word of data.
+        let DataWord { x, .. } = unsafe { self.code[index].data };
+        let y = context.expose_provenance() as u64;
+        self.code[index] = Word {
+            data: DataWord { x, y },
+        };
+    }
+
+    /// Forgets all contexts: another unit of profile data has others.
+    pub(crate) fn forget_contexts(&mut self) {
+        for &word in &self.node_words {
+            // SAFETY: in stack style these words were written as words of data.
+            let DataWord { x, .. } = unsafe { self.code[word as usize].data };
+            self.code[word as usize] = Word {
+                data: DataWord { x, y: 0 },
+            };
         }
     }
 

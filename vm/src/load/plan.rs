@@ -92,15 +92,21 @@ impl Plan {
         plan
     }
 
-    /// The first of the dropped Leaves that stand right before an exit, if every way to the exit
-    /// passes it.
+    /// The first of the dropped Leaves that stand before an exit, if every way to the exit passes
+    /// it.
     pub(super) fn leaves_before(&self, facts: &FunctionFacts, exit: usize) -> Option<usize> {
-        let is_leave = |op: usize| matches!(facts.ops[op], Op::Leave { .. });
-        let mut first = exit;
-        while first > 0 && is_leave(first - 1) && !self.is_target[first] {
-            first -= 1;
+        let mut first_leave = None;
+        let mut position = exit;
+        while position > 0
+            && !self.is_target[position]
+            && is_leave_or_move(&facts.ops[position - 1])
+        {
+            position -= 1;
+            if matches!(facts.ops[position], Op::Leave { .. }) {
+                first_leave = Some(position);
+            }
         }
-        (first < exit).then_some(first)
+        first_leave
     }
 
     /// Whether the op may be fused with the kept op before it.
@@ -109,13 +115,14 @@ impl Plan {
     }
 }
 
-/// Whether only other Leaves stand between a Leave and a return or tail call.
+/// Whether only other Leaves, and moves of results or arguments, stand between a Leave and a return
+/// or tail call. What little time those take is the function's own.
 fn is_before_exit(facts: &FunctionFacts, leave: usize) -> bool {
-    let leaves = facts.ops[leave..]
+    let between = facts.ops[leave..]
         .iter()
-        .take_while(|op| matches!(op, Op::Leave { .. }))
+        .take_while(|op| is_leave_or_move(op))
         .count();
-    let exit = leave + leaves;
+    let exit = leave + between;
     let is_empty = facts.stacks.get(exit).copied().flatten() == Some(ControlStackId::EMPTY);
     let op = facts.ops.get(exit);
     is_empty
@@ -123,4 +130,18 @@ fn is_before_exit(facts: &FunctionFacts, leave: usize) -> bool {
             op,
             Some(Op::Ret {} | Op::TailCall { .. } | Op::TailCallClosure { .. })
         )
+}
+
+fn is_leave_or_move(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Leave { .. }
+            | Op::Mov { .. }
+            | Op::RMov { .. }
+            | Op::Int { .. }
+            | Op::Float { .. }
+            | Op::Null { .. }
+            | Op::Imm { .. }
+            | Op::Text { .. }
+    )
 }

@@ -318,6 +318,9 @@ impl Lowering<'_> {
                 let handler = by_mode!(call::tail_call_closure, mode, counts);
                 let operands = [0, 0, r(closure.0), r(sig.0.ref_params)];
                 self.emit(handler, operands, signature_word(sig.0) as i32);
+                if mode == Mode::Stack {
+                    self.emit_context(SourceId::UNKNOWN);
+                }
             },
             Op::Ret {} => self.emit(by_mode!(call::ret, self.config.mode()), [0; 4], 0),
             Op::Raise { exception } => self.emit(call::raise, [r(exception.0), 0, 0, 0], 0),
@@ -445,9 +448,13 @@ impl Lowering<'_> {
         let word = signature_word(sig) as i32;
         let handler = by_mode!(call::call_closure, self.config.mode(), self.config.counts());
         self.emit(handler, operands, word);
-        if self.is_profiled() {
-            let caller = self.current_node();
-            self.emit_nodes(caller, caller);
+        match self.config.mode() {
+            Mode::Stack => self.emit_context(SourceId::UNKNOWN),
+            _ if self.is_profiled() => {
+                let caller = self.current_node();
+                self.emit_nodes(caller, caller);
+            }
+            _ => {}
         }
     }
 

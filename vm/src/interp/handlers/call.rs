@@ -19,8 +19,9 @@ use crate::load::LoadedFunction;
 
 /// The node that a call, an Enter or a tail call goes to, by the word of nodes at `at`.
 ///
-/// In stack style that is the child of `parent` for the word's source; it is null when the child
-/// is not the one that `parent` remembers.
+/// In stack style that is the child of `parent` for the word's source. Recursion finds it in the
+/// parent, which remembers one child; a parent with several children, in the word, which remembers
+/// the last context that was entered here. It is null when neither knows.
 #[inline(always)]
 pub(crate) unsafe fn callee_node<const MODE: u8>(
     m: Machine,
@@ -30,11 +31,40 @@ pub(crate) unsafe fn callee_node<const MODE: u8>(
     // SAFETY: the loader has put a word of nodes there, or in stack style one with a source.
     unsafe {
         let word = &*m.pc.add(at);
-        if MODE == mode::STACK {
-            (*parent).cached_child(SourceId(word.data.x as u32))
-        } else {
-            word.nodes.callee
+        if MODE != mode::STACK {
+            return word.nodes.callee;
         }
+        child_context(m, at, parent, word_source(m, at))
+    }
+}
+
+/// The source in the data word at `at`, in stack style.
+#[inline(always)]
+pub(crate) unsafe fn word_source(m: Machine, at: usize) -> SourceId {
+    // SAFETY: the loader has put a word with a source there.
+    unsafe { SourceId((*m.pc.add(at)).data.x as u32) }
+}
+
+/// The child of `parent` for a source, in stack style, when either the parent or the data word at
+/// `at` remembers it.
+#[inline(always)]
+unsafe fn child_context(
+    m: Machine,
+    at: usize,
+    parent: *const Node,
+    source: SourceId,
+) -> *const Node {
+    // SAFETY: nodes live as long as the unit that is current; a switch makes words forget.
+    unsafe {
+        let child = (*parent).cached_child(source);
+        if !child.is_null() {
+            return child;
+        }
+        let remembered = (*m.pc.add(at)).data.y as *const Node;
+        let fits = !remembered.is_null()
+            && (*remembered).parent() == parent
+            && (*remembered).source == source;
+        if fits { remembered } else { ptr::null() }
     }
 }
 
@@ -169,7 +199,7 @@ handlers! {
         let current = current_context::<MODE>(m);
         let node = callee_node::<MODE>(m, 1, current);
         if MODE == mode::STACK && node.is_null() {
-            return m.make_context(current, (*m.pc.add(1)).data.x);
+            return m.make_context(current, word_source(m, 1), 1);
         }
         save_context::<MODE>(m, current);
         enter::<MODE, COUNT>(m, node);
@@ -191,8 +221,8 @@ handlers! {
         if MODE == mode::STACK {
             let current = m.current();
             let source = (*function).entry_source;
-            let node = (*current).cached_child(source);
-            if node.is_null() { return m.make_context(current, source.0 as u64); }
+            let node = child_context(m, 1, current, source);
+            if node.is_null() { return m.make_context(current, source, 1); }
             save_context::<MODE>(m, current);
             m.publish(node);
             if COUNT && (*function).is_counted { (*node).count_call(); }
@@ -218,7 +248,7 @@ handlers! {
         let parent = tail_parent::<MODE>(m);
         let node = callee_node::<MODE>(m, 1, parent);
         if MODE == mode::STACK && node.is_null() {
-            return m.make_context(parent, (*m.pc.add(1)).data.x);
+            return m.make_context(parent, word_source(m, 1), 1);
         }
         enter::<MODE, COUNT>(m, node);
         m.jump(m.word().e)
@@ -233,8 +263,8 @@ handlers! {
         if MODE == mode::STACK {
             let parent = tail_parent::<MODE>(m);
             let source = (*function).entry_source;
-            let node = (*parent).cached_child(source);
-            if node.is_null() { return m.make_context(parent, source.0 as u64); }
+            let node = child_context(m, 1, parent, source);
+            if node.is_null() { return m.make_context(parent, source, 1); }
             m.publish(node);
             if COUNT && (*function).is_counted { (*node).count_call(); }
         } else {
@@ -257,7 +287,7 @@ handlers! {
         let current = current_context::<MODE>(m);
         let node = callee_node::<MODE>(m, 1, current);
         if MODE == mode::STACK && node.is_null() {
-            return m.make_context(current, (*m.pc.add(1)).data.x);
+            return m.make_context(current, word_source(m, 1), 1);
         }
         enter::<MODE, COUNT>(m, node);
         m.skip(2)

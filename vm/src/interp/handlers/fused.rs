@@ -6,7 +6,7 @@
 use std::ptr;
 
 use super::branch::small;
-use super::call::{callee_node, current_context, enter, pop_frame, save_context};
+use super::call::{callee_node, current_context, enter, pop_frame, save_context, word_source};
 use super::mode;
 use crate::interp::machine::Machine;
 use crate::interp::word::Frame;
@@ -120,7 +120,7 @@ handlers! {
         let current = current_context::<MODE>(m);
         let node = callee_node::<MODE>(m, 2, current);
         if MODE == mode::STACK && node.is_null() {
-            return m.make_context(current, (*m.pc.add(2)).data.x);
+            return m.make_context(current, word_source(m, 2), 2);
         }
         save_context::<MODE>(m, current);
         enter::<MODE, COUNT>(m, node);
