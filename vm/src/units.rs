@@ -6,8 +6,8 @@
 //! writes. Switching while frames are open is exact: from the switch on, everything is charged to
 //! the new unit, also in functions that were entered before.
 //!
-//! - In current style the code holds addresses of nodes, so a switch rewrites them: it takes time in
-//!   proportion to the program, and code between switches runs at full speed.
+//! - In current style the code holds addresses of nodes, so a switch rewrites them: it takes time
+//!   in proportion to the program, and code between switches runs at full speed.
 //! - In stack style frames hold contexts, so a switch translates them: it takes time in proportion
 //!   to the depth of the stack.
 //!
