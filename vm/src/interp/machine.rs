@@ -66,7 +66,7 @@ pub(crate) struct Context {
     /// References that the embedder holds; the collector updates them.
     pub(crate) handles: Vec<u64>,
     /// What to do when a snapshot is asked for.
-    pub(crate) on_snapshot: Option<Box<dyn FnMut(&ProfileData)>>,
+    pub(crate) on_snapshot: Option<SnapshotAction>,
 }
 
 impl Context {
@@ -76,6 +76,9 @@ impl Context {
         frame.wrapping_byte_add(CONTEXT_DISTANCE_BYTES).cast()
     }
 }
+
+/// What an embedder does with the current unit of profile data when a snapshot is asked for.
+pub(crate) type SnapshotAction = Box<dyn FnMut(&ProfileData)>;
 
 /// A context that a call needs: the child of `parent` for `source`.
 #[derive(Clone, Copy)]

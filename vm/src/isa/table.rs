@@ -316,11 +316,11 @@ macro_rules! for_each_op {
         0xa9 call_closure = CallClosure { closure: RIn, sig: Sig, ints: IWindow, refs: RWindow };
         /// `call the host function with the windows at i[ints] and r[refs]`.
         0xaa call_host = CallHost { host: HostId, ints: IWindow, refs: RWindow };
-        /// `become a call of function`; its arguments are i[0].. and r[0].. of this frame.
+        /// `become a call of function`; its arguments are `i[0]..` and `r[0]..` of this frame.
         0xab tail_call = TailCall { function: FuncId } -> !;
-        /// `become a call of the closure r[closure]`; its arguments are i[0].. and r[0]...
+        /// `become a call of the closure r[closure]`; its arguments are `i[0]..` and `r[0]..`.
         0xac tail_call_closure = TailCallClosure { closure: RIn, sig: Sig } -> !;
-        /// `return`; the results are i[0].. and r[0].. of this frame.
+        /// `return`; the results are `i[0]..` and `r[0]..` of this frame.
         0xad ret = Ret {} -> !;
 
         // Exceptions.

@@ -4,7 +4,7 @@ use std::ptr;
 
 use profiler::{Node, SourceId};
 
-use super::plan::Plan;
+use super::plan::{Leaves, Plan};
 use super::{Charge, LoadConfig, LoadedFunction, LoadedHandler, Mode, Program};
 use crate::heap::{Heap, OutOfMemory, Value};
 use crate::interp::handlers::{branch, call};
@@ -28,8 +28,17 @@ pub(super) fn lower(
         .iter()
         .zip(module.facts())
         .map(|(function, facts)| {
-            let publishes = config.mode() != Mode::Off;
-            Plan::new(function, facts, publishes || config.counts(), publishes)
+            let leaves = match config.mode() {
+                Mode::Off => Leaves::Dropped,
+                Mode::Current => Leaves::KeptForNodes,
+                Mode::Stack => Leaves::KeptForContexts,
+            };
+            Plan::new(
+                function,
+                facts,
+                leaves != Leaves::Dropped || config.counts(),
+                leaves,
+            )
         })
         .collect();
     let entry_sources: Vec<_> = plans.iter().map(|plan| plan.entry_source).collect();

@@ -8,6 +8,23 @@ use crate::module::Function;
 use crate::verify::{ControlStackId, FunctionFacts};
 use profiler::SourceId;
 
+/// Which Leaves a profile needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaves {
+    /// None.
+    Dropped,
+    /// Those that publish a node.
+    KeptForNodes,
+    /// Those that publish a context, which is also what faults are charged to.
+    KeptForContexts,
+}
+
+impl Leaves {
+    fn keeps(self) -> bool {
+        self != Self::Dropped
+    }
+}
+
 /// The ops that are kept, by index, and what is known of them.
 pub(super) struct Plan {
     /// Indices of the ops to lower, in order.
@@ -24,12 +41,12 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans a function. `keeps_enters` and `keeps_leaves` say what a profile needs.
+    /// Plans a function. `keeps_enters` and `leaves` say what a profile needs.
     pub(super) fn new(
         function: &Function,
         facts: &FunctionFacts,
         keeps_enters: bool,
-        keeps_leaves: bool,
+        leaves: Leaves,
     ) -> Self {
         let count = facts.ops.len();
         let mut is_leader = vec![false; count];
@@ -77,7 +94,7 @@ impl Plan {
                     let is_callers = index == 0 && !plan.is_leader[0];
                     keeps_enters && !is_callers
                 }
-                Op::Leave { .. } => keeps_leaves && !is_before_exit(facts, index),
+                Op::Leave { .. } => leaves.keeps() && !plan.is_before_exit(facts, index, leaves),
                 _ => true,
             };
             let is_reached = facts.stacks[index].is_some();
@@ -109,27 +126,33 @@ impl Plan {
         first_leave
     }
 
+    /// Whether only other Leaves, and moves of results or arguments, stand between a Leave and a
+    /// return or tail call, and nothing jumps in between: whoever did would find nothing closed.
+    /// What little time the moves take is the function's own.
+    fn is_before_exit(&self, facts: &FunctionFacts, leave: usize, leaves: Leaves) -> bool {
+        let between = facts.ops[leave..]
+            .iter()
+            .take_while(|op| is_leave_or_move(op))
+            .count();
+        let exit = leave + between;
+        let is_entered = self.is_target[leave + 1..]
+            .iter()
+            .take(between)
+            .any(|&target| target);
+        let is_empty = facts.stacks.get(exit).copied().flatten() == Some(ControlStackId::EMPTY);
+        let is_exit = match facts.ops.get(exit) {
+            Some(Op::Ret {} | Op::TailCall { .. }) => true,
+            // It may fault, which is charged to whoever is current then.
+            Some(Op::TailCallClosure { .. }) => leaves != Leaves::KeptForContexts,
+            _ => false,
+        };
+        is_empty && is_exit && !is_entered
+    }
+
     /// Whether the op may be fused with the kept op before it.
     pub(super) fn may_follow(&self, op: usize) -> bool {
         !self.is_leader[op] && !self.is_boundary[op]
     }
-}
-
-/// Whether only other Leaves, and moves of results or arguments, stand between a Leave and a return
-/// or tail call. What little time those take is the function's own.
-fn is_before_exit(facts: &FunctionFacts, leave: usize) -> bool {
-    let between = facts.ops[leave..]
-        .iter()
-        .take_while(|op| is_leave_or_move(op))
-        .count();
-    let exit = leave + between;
-    let is_empty = facts.stacks.get(exit).copied().flatten() == Some(ControlStackId::EMPTY);
-    let op = facts.ops.get(exit);
-    is_empty
-        && matches!(
-            op,
-            Some(Op::Ret {} | Op::TailCall { .. } | Op::TailCallClosure { .. })
-        )
 }
 
 fn is_leave_or_move(op: &Op) -> bool {

@@ -198,11 +198,6 @@ fn calls_must_have_room_and_move() {
         ints: IWindow(1),
         refs: RWindow(1),
     };
-    let too_many = Signature {
-        ref_params: 255,
-        ref_results: 255,
-        ..Signature::default()
-    };
     let cases = [
         (call(2, 2, 0), "the window at i2 has no room for "),
         (call(2, 0, 2), "the window at r2 has no room for "),
