@@ -1,5 +1,5 @@
-//! Modules: what a `.bc` file holds, as data. [`read`] and [`write`] are the file format,
-//! described in `docs/bc-format.md`.
+//! Modules: what a `.bc` file holds, as data. [`read`](fn@read) and [`write`](fn@write) are the
+//! file format, described in `docs/bc-format.md`.
 //!
 //! A module read from a file is well formed (every section parses, every name is UTF-8), but
 //! nothing says that its code makes sense: that is for [`crate::verify`].
