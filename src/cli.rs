@@ -74,6 +74,9 @@ pub(crate) struct RunArgs {
     /// Fold recursive calls in stack profiles, so that deep recursion takes little memory
     #[arg(long, requires = "profile_stack")]
     pub(crate) fold_recursion: bool,
+    /// How many calling contexts a stack profile may tell apart before it folds them
+    #[arg(long, value_name = "N", requires = "profile_stack", default_value_t = 1 << 20)]
+    pub(crate) max_contexts: usize,
     /// Where the profile goes [default: mlmon.out; of several kinds, mlmon.KIND.out each]
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub(crate) profile_out: Option<PathBuf>,

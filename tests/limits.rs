@@ -278,6 +278,27 @@ fn the_interpreter_runs_on_a_small_native_stack() {
     assert_eq!(thread.expect("a thread").join().expect("no panic"), Ok(()));
 }
 
+/// The program's output is not replaced by its profile when both go to one place.
+#[test]
+fn a_profile_may_go_to_standard_output() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("both.txt");
+    let output = std::fs::File::create(&file).expect("a file");
+    let mut command = vm(folder.path());
+    command.args(["--profile", "count", "--profile-out", "/dev/stdout"]);
+    let status = command
+        .arg(root().join("examples/hello.asm"))
+        .stdout(output)
+        .status();
+    assert!(status.expect("vm runs").success());
+    let both = std::fs::read_to_string(&file).expect("what was written");
+    assert!(both.contains("MLton prof\ncount\n"), "{both}");
+    assert!(
+        !both.starts_with("MLton prof"),
+        "the program's own output comes first: {both}"
+    );
+}
+
 /// A snapshot is a whole profile of a program that goes on.
 #[test]
 fn sigusr1_writes_the_profile_of_a_running_program() {

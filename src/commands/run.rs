@@ -130,6 +130,7 @@ fn profile_of(args: &RunArgs, kinds: KindSet, sources: &SourceMap) -> Profile {
         .with_hz(args.hz)
         .with_style(style)
         .with_fold_recursion(args.fold_recursion)
+        .with_node_limit(args.max_contexts)
 }
 
 /// Lets SIGUSR1 write the profile as it is at that moment.

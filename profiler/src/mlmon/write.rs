@@ -41,19 +41,22 @@ impl Mlmon {
 
     /// Writes the file at `path`. At every moment, also after a crash, `path` holds the old file
     /// or the new one: the text goes to a temporary file in the same folder, is synced and then
-    /// renamed. A symbolic link is followed. What is not a regular file (`/dev/stdout`) is
-    /// written to directly.
+    /// renamed. A symbolic link is followed. What is not a regular file (a pipe, a terminal) is
+    /// written to directly, and so is everything below `/dev` and `/proc`, behind what is there:
+    /// `/dev/stdout` may be a file that the program's own output goes to.
     ///
     /// # Errors
     /// Those of the file system. The temporary file is removed.
     pub fn write_file(&self, path: &Path) -> io::Result<()> {
-        match fs::canonicalize(path) {
-            Ok(target) if target.is_file() => self.replace_file(&target),
-            Ok(_) => {
-                let mut out = BufWriter::new(File::options().write(true).open(path)?);
+        let is_device = path.starts_with("/dev") || path.starts_with("/proc");
+        match fs::metadata(path) {
+            Ok(found) if is_device || !found.is_file() => {
+                let mut out = BufWriter::new(File::options().append(true).open(path)?);
                 self.write(&mut out)?;
                 out.flush()
             }
+            Ok(_) => self.replace_file(&fs::canonicalize(path)?),
+            Err(error) if is_device => Err(error),
             // It does not exist yet; any other trouble will show when it is made.
             Err(_) => self.replace_file(path),
         }

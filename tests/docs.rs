@@ -1,0 +1,282 @@
+//! The commands of the pages on profiling print what the pages say, and their programs assemble.
+
+mod support;
+
+use std::error::Error;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use repl::assembler;
+use support::{module_of, root};
+use tempfile::TempDir;
+
+/// A fenced block of a page.
+struct Block {
+    /// The number of the fence's line.
+    line: usize,
+    /// What stands behind the fence: the language, then perhaps a comma and a remark.
+    info: String,
+    text: String,
+}
+
+fn page(name: &str) -> String {
+    fs::read_to_string(root().join("docs").join(name)).expect("the page is there")
+}
+
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut is_open = false;
+    for (number, line) in page.lines().enumerate() {
+        match (line.strip_prefix("```"), is_open) {
+            (Some(info), false) => {
+                blocks.push(Block {
+                    line: number + 1,
+                    info: info.to_owned(),
+                    text: String::new(),
+                });
+                is_open = true;
+            }
+            (Some(_), true) => is_open = false,
+            (None, true) => {
+                let block = blocks.last_mut().expect("a block is open");
+                block.text.push_str(line);
+                block.text.push('\n');
+            }
+            (None, false) => {}
+        }
+    }
+    assert!(!is_open, "the last fence is not closed");
+    blocks
+}
+
+/// What the pages run. Other lines of `sh` blocks are for the reader.
+const COMMANDS: [&str; 6] = ["vm ", "mlprof ", "cat ", "head ", "printf ", "cp "];
+
+fn is_run(line: &str) -> bool {
+    COMMANDS.iter().any(|command| line.starts_with(command)) && !line.contains("# not run")
+}
+
+/// A folder as the pages assume it: the examples, the programs that a page shows, an executable of
+/// MLton's, and `vm` and `mlprof` in `bin`.
+fn folder_for(page: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let link = |to: &Path, name: &str| symlink(to, path.join(name)).expect("a link");
+    link(&root().join("examples"), "examples");
+    for folder in ["bin", "mlton"] {
+        fs::create_dir(path.join(folder)).expect("a folder");
+    }
+    link(Path::new(env!("CARGO_BIN_EXE_vm")), "bin/vm");
+    link(Path::new(env!("CARGO_BIN_EXE_vm")), "bin/mlprof");
+    write_shown_programs(page, path);
+    let golden = root().join("tests/golden/list-rev/alloc-stack");
+    link(&golden.join("mlmon.out"), "mlton/mlmon.out");
+    let answer = golden.join("sources.txt");
+    let stand_in = path.join("mlton/list-rev");
+    fs::write(
+        &stand_in,
+        format!("#!/bin/sh\nexec cat '{}'\n", answer.display()),
+    )
+    .expect("a script");
+    fs::set_permissions(&stand_in, fs::Permissions::from_mode(0o755)).expect("permissions");
+    folder
+}
+
+/// A program whose name in backquotes comes last before its block is written to that file.
+fn write_shown_programs(page: &str, folder: &Path) {
+    for (before, after) in page
+        .match_indices("```asm\n")
+        .map(|(at, _)| page.split_at(at))
+    {
+        let paragraph = before.trim_end().rsplit("\n\n").next().unwrap_or_default();
+        let names = paragraph.split('`').skip(1).step_by(2);
+        if let Some(name) = names.filter(|name| name.ends_with(".asm")).last() {
+            let text = after["```asm\n".len()..].split("```").next();
+            fs::write(folder.join(name), text.unwrap_or_default()).expect("a program");
+        }
+    }
+}
+
+/// What the lines of a block print, one after the other on one pipe, and whether all succeed.
+fn run(block: &Block, folder: &Path) -> (String, bool) {
+    let mut printed = String::new();
+    let mut is_success = true;
+    let path = std::env::var("PATH").unwrap_or_default();
+    for line in block.text.lines().filter(|line| is_run(line)) {
+        let output = Command::new("sh")
+            .arg("-c")
+            .arg(format!("exec 2>&1; {line}"))
+            .current_dir(folder)
+            .env("PATH", format!("{}/bin:{path}", folder.display()))
+            .env_remove("VM_PROFILE")
+            .env_remove("VM_GC_STRESS")
+            .stdin(Stdio::null())
+            .output()
+            .expect("sh runs");
+        printed.push_str(&String::from_utf8_lossy(&output.stdout));
+        is_success &= output.status.success();
+    }
+    (printed, is_success)
+}
+
+/// Runs a page's commands in their order and compares with the block that follows them, or writes
+/// what they print into the page when `BLESS=1` is set. The numbers by which profiles know their
+/// programs are among it, so a change of the instruction set changes the pages.
+fn check_commands(name: &str) {
+    let page = page(name);
+    let folder = folder_for(&page);
+    let blocks = blocks(&page);
+    let mut wrong = String::new();
+    let mut blessed = String::new();
+    let mut rest = page.as_str();
+    let mut n_compared = 0;
+    for (place, block) in blocks.iter().enumerate() {
+        if block.info != "sh" || !block.text.lines().any(is_run) {
+            continue;
+        }
+        let (mut printed, is_success) = run(block, folder.path());
+        let next = blocks.get(place + 1).filter(|next| next.info == "text");
+        if let Some(next) = next {
+            n_compared += 1;
+            // A file need not end in a newline; a fence is on a line of its own.
+            if !printed.ends_with('\n') {
+                printed.push('\n');
+            }
+            if printed != next.text {
+                wrong += &format!(
+                    "docs/{name}:{}: the page has\n{}but the commands print\n{printed}\n",
+                    next.line, next.text
+                );
+            }
+            let fence = format!("```text\n{}```\n", next.text);
+            let (before, after) = rest.split_once(&fence).expect("the block is in the page");
+            blessed += &format!("{before}```text\n{printed}```\n");
+            rest = after;
+        } else if !is_success {
+            wrong += &format!("docs/{name}:{}: this fails:\n{printed}\n", block.line);
+        }
+    }
+    assert!(n_compared > 5, "docs/{name} has only {n_compared} outputs");
+    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+        let path = root().join("docs").join(name);
+        fs::write(path, blessed + rest).expect("the page can be written");
+        return;
+    }
+    assert!(wrong.is_empty(), "{wrong}BLESS=1 accepts");
+}
+
+#[test]
+fn the_guide_to_profiling_shows_what_the_commands_print() {
+    check_commands("profiling.md");
+}
+
+#[test]
+fn the_page_on_mlmon_shows_what_the_commands_print() {
+    check_commands("mlmon.md");
+}
+
+#[test]
+fn the_pages_programs_assemble() {
+    for (name, n_programs) in [("profiling.md", 2), ("mlmon.md", 0)] {
+        let blocks = blocks(&page(name));
+        let programs: Vec<_> = blocks.iter().filter(|block| block.info == "asm").collect();
+        assert_eq!(programs.len(), n_programs, "{name}");
+        for program in programs {
+            module_of(&program.text);
+        }
+    }
+}
+
+/// Pages, headings and files that the pages link to are there.
+#[test]
+fn links_lead_somewhere() {
+    for name in ["profiling.md", "mlmon.md"] {
+        let text = page(name);
+        for target in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let linked = if file.is_empty() {
+                text.clone()
+            } else {
+                page(file)
+            };
+            let is_there = heading.is_empty() || linked.lines().any(|line| anchor(line) == heading);
+            assert!(is_there, "docs/{name}: {target}");
+        }
+    }
+}
+
+/// What a heading is linked by.
+fn anchor(line: &str) -> String {
+    let Some(title) = line.strip_prefix('#') else {
+        return String::new();
+    };
+    let title = title.trim_start_matches('#').trim().to_lowercase();
+    let kept = title
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The page's Rust is the body of this function, so it compiles and does what the page says.
+fn the_pages_rust(text: &str, folder: &Path) -> Result<u64, Box<dyn Error>> {
+    use std::sync::Arc;
+
+    use assembler::vm::host::{HostIo, Hosts};
+    use assembler::vm::profiler::{Kind, KindSet, Profile, Style};
+    use assembler::vm::verify::verify;
+    use assembler::vm::{Vm, VmConfig};
+    use assembler::{AssembleOptions, assemble};
+
+    let module = assemble(text, &AssembleOptions::default()).expect("the text is right");
+    let sources = module.source_map();
+    let kinds: KindSet = "alloc,count".parse().expect("two kinds");
+    let profile = Profile::new(kinds, sources.sources.len()).with_style(Style::Stack);
+    let config = VmConfig {
+        profile: Some(Arc::new(profile)),
+        ..VmConfig::default()
+    };
+    let hosts = Hosts::standard(HostIo::process(Vec::new()));
+    let program = verify(module).expect("what the assembler makes verifies");
+    let mut vm = Vm::new(program, hosts, config)?;
+
+    let request = vm.new_unit();
+    let outcome = vm.with_unit(request, |vm| vm.run())?;
+    let data = vm.unit_data(request)?.expect("a profile is taken");
+    let bytes = data.counts(Kind::Alloc).totals.total;
+    data.write(Kind::Alloc, &sources, &folder.join("request.out"))?;
+    vm.free_unit(request)?;
+
+    assert!(outcome.is_ok());
+    Ok(bytes)
+}
+
+#[test]
+fn the_pages_rust_compiles_and_works() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "fun main() {\n x = new 1, [], []\n ret\n}";
+    let bytes = the_pages_rust(text, folder.path());
+    assert_eq!(bytes.expect("it works"), 8);
+    assert!(folder.path().join("request.out").exists());
+    // The page has no folder, which is the only difference.
+    let here = include_str!("docs.rs")
+        .replace("&folder.join(\"request.out\")", "\"request.out\".as_ref()");
+    let here: Vec<_> = here.lines().map(str::trim).collect();
+    let blocks = blocks(&page("profiling.md"));
+    let shown = blocks.iter().find(|block| block.info == "rust");
+    let shown: Vec<_> = shown
+        .expect("some Rust")
+        .text
+        .lines()
+        .map(str::trim)
+        .collect();
+    assert!(
+        here.windows(shown.len()).any(|lines| lines == shown),
+        "docs/profiling.md has other Rust than `the_pages_rust`"
+    );
+}
