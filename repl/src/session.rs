@@ -148,7 +148,7 @@ impl Session {
 }
 
 fn finish(vm: &mut Vm, result: Result<Outcome, RunError>) -> Result<String, String> {
-    vm.hosts().io().flush().map_err(|error| error.to_string())?;
+    vm.io().flush().map_err(|error| error.to_string())?;
     match result {
         Ok(Outcome::Returned(values)) => {
             let shown: Vec<String> = values.iter().map(ToString::to_string).collect();

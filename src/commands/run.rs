@@ -64,7 +64,7 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
         return fail(&format!("cannot watch for SIGUSR1: {error}"), exit::FAILED);
     }
     let result = vm.run();
-    let flushed = vm.hosts().io().flush();
+    let flushed = vm.io().flush();
     let mut code = match &result {
         Ok(Outcome::Returned(_)) => 0,
         Ok(Outcome::ExitCode(code)) => *code,

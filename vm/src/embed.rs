@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Style, Ticker};
 
 use crate::heap::{Heap, HeapConfig, HeapStats, OutOfMemory, Value};
-use crate::host::Hosts;
+use crate::host::{HostIo, Hosts};
 use crate::interp::fault::{FAULT_TAG, Fault};
 use crate::interp::machine::{Context, Machine, Resume, WantedContext};
 use crate::interp::stack::Stack;
 use crate::interp::trace::Backtrace;
 use crate::interp::word::Frame;
 use crate::interp::{Exit, SNAPSHOT, Trap};
-use crate::load::{LoadConfig, Location, Program};
+use crate::load::{LoadConfig, LoadError, Location, Program};
 use crate::show;
 use crate::units::{self, Unit, UnitError, Units};
 use crate::verify::VerifiedModule;
@@ -54,6 +54,8 @@ pub enum VmError {
     Host(String),
     /// There is no memory for the heap or the stacks.
     OutOfMemory(OutOfMemory),
+    /// The program's code is larger than the machine can address.
+    TooLarge,
     /// The ticker of a time profile could not be started.
     Ticker(String),
 }
@@ -63,11 +65,21 @@ impl fmt::Display for VmError {
         match self {
             Self::Host(message) | Self::Ticker(message) => f.write_str(message),
             Self::OutOfMemory(error) => error.fmt(f),
+            Self::TooLarge => f.write_str("the program is too large: its code would take 2 GiB"),
         }
     }
 }
 
 impl std::error::Error for VmError {}
+
+impl From<LoadError> for VmError {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::OutOfMemory(error) => Self::OutOfMemory(error),
+            LoadError::TooLarge => Self::TooLarge,
+        }
+    }
+}
 
 /// How a run ended that ended well.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,8 +179,7 @@ impl Vm {
             counts_fuel: config.fuel.is_some(),
             fuses: config.fuses,
         };
-        let mut program =
-            Box::new(Program::load(module, load, &mut heap).map_err(VmError::OutOfMemory)?);
+        let mut program = Box::new(Program::load(module, load, &mut heap)?);
         let cell = Arc::new(CurrentCell::new());
         let attention = Arc::new(AtomicU32::new(0));
         let gc_node = match &config.profile {
@@ -191,6 +202,7 @@ impl Vm {
                 sp: stack.first_frame(),
             },
             program: &raw mut *program,
+            broken: None,
             units: Units::new(config.profile.clone()),
             gc_node,
             contexts: match &config.profile {
@@ -316,8 +328,8 @@ impl Vm {
     }
 
     /// The machine's input and output.
-    pub fn hosts(&mut self) -> &mut Hosts {
-        &mut self.ctx.hosts
+    pub fn io(&mut self) -> &mut HostIo {
+        self.ctx.hosts.io()
     }
 
     /// Runs the entry function.
@@ -353,6 +365,9 @@ impl Vm {
             .config
             .fuel
             .map_or(i64::MAX, |fuel| fuel.min(i64::MAX as u64) as i64);
+        if self.ctx.broken.is_some() {
+            self.renew_heap().map_err(RunError::Setup)?;
+        }
         let ticker = self.start_ticker().map_err(RunError::Setup)?;
         self.execute(function, ints);
         if let Some(ticker) = ticker {
@@ -466,11 +481,20 @@ impl Vm {
             fuses: self.config.fuses,
         };
         let module = self.program.module.clone();
-        *self.program = Program::load(module, load, &mut heap).map_err(VmError::OutOfMemory)?;
+        *self.program = Program::load(module, load, &mut heap)?;
         heap.stats = stats;
         self.ctx.heap = heap;
         self.ctx.handles.clear();
         self.ctx.exception = Value::ZERO;
+        self.ctx.broken = None;
+        let unit = self.ctx.units.reloaded();
+        // SAFETY: no run is going on, so no register will be used again and no frame is open.
+        unsafe {
+            self.ctx.stack.clear();
+            // The code names the first unit's nodes again.
+            let switched = units::switch(&mut *self.ctx, std::ptr::null_mut(), unit);
+            debug_assert!(switched.is_ok(), "the unit was current, so it is not freed");
+        }
         Ok(())
     }
 

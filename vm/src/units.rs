@@ -56,6 +56,7 @@ pub(crate) struct Units {
     profile: Option<Arc<Profile>>,
     /// Units made besides the first, which is the profile's own.
     made: Vec<Option<Box<ProfileData>>>,
+    is_first_freed: bool,
     current: Unit,
 }
 
@@ -64,6 +65,7 @@ impl Units {
         Self {
             profile,
             made: Vec::new(),
+            is_first_freed: false,
             current: Unit::FIRST,
         }
     }
@@ -75,6 +77,11 @@ impl Units {
 
     pub(crate) fn current(&self) -> Unit {
         self.current
+    }
+
+    /// Says that the code names the nodes of the first unit, and gives the unit to switch to.
+    pub(crate) fn reloaded(&mut self) -> Unit {
+        std::mem::replace(&mut self.current, Unit::FIRST)
     }
 
     /// Makes an empty unit.
@@ -95,8 +102,13 @@ impl Units {
             return Err(UnitError::Current);
         }
         if unit == Unit::FIRST {
-            // The profile owns it; that nobody can switch back to it is all there is to do.
-            return Ok(());
+            // The profile owns it; that nobody can use it any more is all there is to do.
+            let was_freed = std::mem::replace(&mut self.is_first_freed, true);
+            return if was_freed {
+                Err(UnitError::Freed)
+            } else {
+                Ok(())
+            };
         }
         let slot = self
             .made
@@ -111,13 +123,25 @@ impl Units {
             return Ok(None);
         };
         if unit == Unit::FIRST {
-            return Ok(Some(profile.data()));
+            return if self.is_first_freed {
+                Err(UnitError::Freed)
+            } else {
+                Ok(Some(profile.data()))
+            };
         }
         let slot = self
             .made
             .get(unit.0 as usize - 1)
             .and_then(Option::as_deref);
         slot.map(Some).ok_or(UnitError::Freed)
+    }
+
+    /// The data that the code refers to; also the first unit's when that was freed.
+    fn own(&self, unit: Unit) -> Option<&ProfileData> {
+        match unit {
+            Unit::FIRST => self.profile.as_ref().map(|profile| profile.data()),
+            _ => self.data(unit).ok().flatten(),
+        }
     }
 
     /// The kinds of the profile that is taken.
@@ -142,7 +166,7 @@ pub(crate) unsafe fn switch(
     // machine's own thread, which is here; both units live on.
     unsafe {
         let before = (*ctx).units.current;
-        let (Some(from), Some(to)) = ((*ctx).units.data(before)?, (*ctx).units.data(unit)?) else {
+        let (Some(from), Some(to)) = ((*ctx).units.own(before), (*ctx).units.data(unit)?) else {
             return Ok(before);
         };
         let (from, to): (*const ProfileData, *const ProfileData) = (from, to);

@@ -133,14 +133,16 @@ impl Heap {
     }
 
     /// The write barrier's slow half: a reference is about to be stored into `slot` of an object
-    /// whose LOG bit is set. Large arrays log the slot and keep the bit, others log themselves.
+    /// whose LOG bit is set. Large arrays log the slot and keep the bit while the log has room, others log
+    /// themselves.
     #[cold]
     #[inline(never)]
     pub(crate) fn remember(&mut self, object: *mut u64, slot: *mut u64) {
         // SAFETY: the caller stores into this object, whose header it has read.
         let (header, length) = unsafe { (*object, *object.add(1)) };
         let is_array = Kind::RefArray.header_byte() == header as u8 & KIND_MASK;
-        if is_array && length > SLOT_LOG_LENGTH {
+        let has_room = self.remembered_slots.len() < MAX_LOGGED_SLOTS;
+        if is_array && length > SLOT_LOG_LENGTH && has_room {
             self.remembered_slots.push(slot);
             if self.remembered_slots.len() >= MAX_LOGGED_SLOTS {
                 // The next allocation collects, so that the log cannot outgrow the heap.

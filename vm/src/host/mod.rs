@@ -119,10 +119,17 @@ pub struct HostCall {
     /// Where the windows start.
     ints: *mut u64,
     refs: *mut u64,
+    /// What the windows hold; there is nothing of the call's beyond it.
+    signature: Signature,
 }
 
 impl HostCall {
-    pub(crate) fn new(machine: Machine, ints_window: u8, refs_window: u8) -> Self {
+    pub(crate) fn new(
+        machine: Machine,
+        ints_window: u8,
+        refs_window: u8,
+        signature: Signature,
+    ) -> Self {
         Self {
             ctx: machine.ctx,
             pc: machine.pc,
@@ -130,6 +137,7 @@ impl HostCall {
             sp: machine.sp,
             ints: machine.ints.wrapping_add(ints_window as usize),
             refs: machine.refs.wrapping_sub(refs_window as usize),
+            signature,
         }
     }
 
@@ -151,15 +159,29 @@ impl HostCall {
         }
     }
 
-    /// Argument or result `index` of the `i` class, as raw bits.
+    fn has_int(&self, index: u8) -> bool {
+        (index as usize) < self.signature.int_window()
+    }
+
+    fn has_ref(&self, index: u8) -> bool {
+        (index as usize) < self.signature.ref_window(false)
+    }
+
+    /// Argument or result `index` of the `i` class, as raw bits; 0 beyond the signature.
     pub fn int(&self, index: u8) -> i64 {
+        if !self.has_int(index) {
+            return 0;
+        }
         // SAFETY: the slot is one of 256 that the stack check of the caller's own call left free
         // beyond the window.
         unsafe { self.window().i(index) as i64 }
     }
 
-    /// Sets result `index` of the `i` class.
+    /// Sets result `index` of the `i` class; does nothing beyond the signature.
     pub fn set_int(&mut self, index: u8, value: i64) {
+        if !self.has_int(index) {
+            return;
+        }
         // SAFETY: as for `int`.
         unsafe { self.window().set_i(index, value as u64) }
     }
@@ -174,8 +196,12 @@ impl HostCall {
         self.set_int(index, value.to_bits() as i64);
     }
 
-    /// The bytes of the string, or byte array, that is argument `index` of the `r` class.
+    /// The bytes of the string, or byte array, that is argument `index` of the `r` class. Anything
+    /// else there, or an index beyond the signature, fails.
     pub fn text(&self, index: u8) -> Result<&[u8], HostError> {
+        if !self.has_ref(index) {
+            return Err(HostError::Failed);
+        }
         // SAFETY: as for `int`; the object does not move while `self` is borrowed, because only
         // methods that borrow it mutably collect.
         unsafe {
@@ -189,8 +215,11 @@ impl HostCall {
         }
     }
 
-    /// Sets result `index` of the `r` class to a new string.
+    /// Sets result `index` of the `r` class to a new string; an index beyond the signature fails.
     pub fn set_text(&mut self, index: u8, text: &[u8]) -> Result<(), HostError> {
+        if !self.has_ref(index) {
+            return Err(HostError::Failed);
+        }
         let bytes = array_bytes(Kind::Text, text.len()).unwrap_or(usize::MAX);
         // SAFETY: the context is the running machine's. The string is filled before anything
         // else is allocated.

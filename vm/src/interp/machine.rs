@@ -26,7 +26,7 @@ use super::fault::Fault;
 use super::slow;
 use super::stack::{CONTEXT_DISTANCE_BYTES, REF_DISPLACEMENT_BYTES, Stack};
 use super::word::{Frame, OpWord, Pc};
-use crate::heap::{Heap, KIND_MASK, Kind, Value};
+use crate::heap::{Heap, KIND_MASK, Kind, OutOfMemory, Value};
 use crate::host::Hosts;
 use crate::load::Program;
 use crate::units::Units;
@@ -53,6 +53,8 @@ pub(crate) struct Context {
     /// Where a slow path wants the run to go on.
     pub(crate) resume: Resume,
     pub(crate) program: *mut Program,
+    /// Why the heap is of no further use, if a collection has failed.
+    pub(crate) broken: Option<OutOfMemory>,
     /// Units of profile data.
     pub(crate) units: Units,
     pub(crate) stack: Stack,
@@ -250,18 +252,24 @@ impl Machine {
         unsafe { slow::overflow(self.pc, self.ints, self.refs, self.ctx, self.sp) }
     }
 
-    /// Goes on where a slow path has said.
+    /// Goes on where a slow path has said, looking first whether attention is wanted: a handler may
+    /// be the only way that a loop goes.
     #[inline(always)]
-    pub(crate) unsafe fn resume(self) -> Pc {
+    pub(crate) unsafe fn resume_attentive(self) -> Pc {
         unsafe {
             let Resume { pc, ints, refs, sp } = (*self.ctx).resume;
-            Self {
+            let resumed = Self {
+                pc,
                 ints,
                 refs,
                 sp,
                 ..self
+            };
+            if resumed.is_wanted() {
+                resumed.attend()
+            } else {
+                resumed.go(pc)
             }
-            .go(pc)
         }
     }
 

@@ -28,7 +28,7 @@ handlers! {
     #[inline(never)]
     fn raise_fault(m) {
         if make_fault(m.pc, m.refs, m.ctx, m.sp) && unwind(m.pc, m.ints, m.refs, m.ctx, m.sp) {
-            m.resume()
+            m.resume_attentive()
         } else {
             m.stop()
         }
@@ -37,7 +37,7 @@ handlers! {
     #[cold]
     #[inline(never)]
     fn raise(m) {
-        if unwind(m.pc, m.ints, m.refs, m.ctx, m.sp) { m.resume() } else { m.stop() }
+        if unwind(m.pc, m.ints, m.refs, m.ctx, m.sp) { m.resume_attentive() } else { m.stop() }
     }
     /// Makes the context that is wanted, so that its parent remembers it
     #[cold]
@@ -136,6 +136,7 @@ pub(crate) unsafe fn collect_with_roots(
         let moved = (*ctx).heap.moved_bytes() - before;
         (*gc_node).charge_bytes(moved);
         (*cell).publish(interrupted);
+        (*ctx).broken = result.err();
         result
     }
 }
@@ -327,10 +328,19 @@ unsafe fn call_host_function(
             sp,
         };
         let word = machine.word();
-        let mut call = HostCall::new(machine, word.a, word.b);
+        let program = &*(*ctx).program;
+        let signature = program.module.hosts[word.e as usize].signature;
+        let mut call = HostCall::new(machine, word.a, word.b, signature);
         let function = (*ctx).hosts.function(word.e as usize);
         match (*function)(&mut call) {
-            Ok(()) => HostOutcome::Next,
+            // A host function may not have minded that the heap has failed.
+            Ok(()) => match (*ctx).broken {
+                None => HostOutcome::Next,
+                Some(error) => {
+                    trap(pc, ctx, sp, Trap::OutOfMemory(error));
+                    HostOutcome::Stop
+                }
+            },
             Err(HostError::Failed) => {
                 (*ctx).fault = Fault::HostFailed;
                 HostOutcome::Fault

@@ -105,6 +105,18 @@ impl Stack {
         (start, (end as usize - start as usize) / 8)
     }
 
+    /// Zeroes every `r` slot that may have been written since this was done last.
+    ///
+    /// # Safety
+    /// No machine runs on these stacks.
+    pub(crate) unsafe fn clear(&self) {
+        let end = self
+            .base
+            .wrapping_byte_add(AREA_DISTANCE_BYTES + self.bytes);
+        // SAFETY: with no frame open, all slots up to the area's end are of no live frame.
+        unsafe { self.clear_stale(self.frames, self.first_refs(), end) };
+    }
+
     /// Zeroes every `r` slot above the top of the stack that may have been written since this was
     /// done last. `live` is where the live slots start, `sp` where the next control frame goes.
     ///

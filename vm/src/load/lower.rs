@@ -5,7 +5,7 @@ use std::ptr;
 use profiler::{Node, SourceId};
 
 use super::plan::{Leaves, Plan};
-use super::{Charge, LoadConfig, LoadedFunction, LoadedHandler, Mode, Program};
+use super::{Charge, LoadConfig, LoadError, LoadedFunction, LoadedHandler, Mode, Program};
 use crate::heap::{Heap, OutOfMemory, Value};
 use crate::interp::handlers::{branch, call};
 use crate::interp::word::{DataWord, Handler, NodeWord, OpWord, Word};
@@ -18,8 +18,8 @@ pub(super) fn lower(
     module: VerifiedModule,
     config: LoadConfig<'_>,
     heap: &mut Heap,
-) -> Result<Program, OutOfMemory> {
-    let texts = make_texts(&module, heap)?;
+) -> Result<Program, LoadError> {
+    let texts = make_texts(&module, heap).map_err(LoadError::OutOfMemory)?;
     let count = module.functions.len() as u32;
     let mut functions: Box<[_]> = (0..count).map(LoadedFunction::unloaded).collect();
     let addresses: Vec<*const LoadedFunction> = functions.iter().map(ptr::from_ref).collect();
@@ -42,7 +42,11 @@ pub(super) fn lower(
         })
         .collect();
     let entry_sources: Vec<_> = plans.iter().map(|plan| plan.entry_source).collect();
-    let mut code = vec![op_word(call::halt, [0; 4], 0)];
+    let sink = NodeWord {
+        callee: config.sink,
+        caller: config.sink,
+    };
+    let mut code = vec![Word { nodes: sink }, op_word(call::halt, [0; 4], 0)];
     let mut call_fixups = Vec::new();
     let mut open_sources = Vec::new();
     let mut node_words = Vec::new();
@@ -69,6 +73,10 @@ pub(super) fn lower(
             current_op: 0,
         };
         lowering.lower_function();
+        // Jumps are distances of 32 bits.
+        if lowering.code.len() > i32::MAX as usize / size_of::<Word>() {
+            return Err(LoadError::TooLarge);
+        }
         let Lowering {
             start,
             op_of_word,

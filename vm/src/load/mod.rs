@@ -42,6 +42,15 @@ pub(crate) enum Charge {
     Published,
 }
 
+/// Why a module cannot be loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoadError {
+    /// There is no memory for its constants.
+    OutOfMemory(OutOfMemory),
+    /// Its threaded code would take 2 GiB or more.
+    TooLarge,
+}
+
 /// What a program is loaded for.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadConfig<'a> {
@@ -90,7 +99,7 @@ impl LoadConfig<'_> {
 /// Threaded code and what is needed to run it and to tell what it was.
 pub(crate) struct Program {
     pub(crate) module: VerifiedModule,
-    /// The code of all functions. The first word ends a run; it belongs to no function.
+    /// The code of all functions. The first words end a run; they belong to no function.
     code: Vec<Word>,
     functions: Box<[LoadedFunction]>,
     /// The words that hold nodes; in stack style, those that hold a source and a context.
@@ -99,6 +108,10 @@ pub(crate) struct Program {
     #[expect(dead_code, reason = "held for the code that points into it")]
     open_sources: Vec<Box<[SourceId]>>,
 }
+
+/// The word that ends a run. Before it stands a word of nodes, as before every word that a return
+/// of a profiled program may go to.
+const HALT: usize = 1;
 
 /// A function in threaded code. Closures point to it, so it must not move.
 #[repr(C)]
@@ -158,13 +171,13 @@ impl Program {
         module: VerifiedModule,
         config: LoadConfig<'_>,
         heap: &mut Heap,
-    ) -> Result<Self, OutOfMemory> {
+    ) -> Result<Self, LoadError> {
         lower::lower(module, config, heap)
     }
 
     /// The word that a run's first frame returns to.
     pub(crate) fn halt(&self) -> Pc {
-        self.code.as_ptr()
+        &self.code[HALT]
     }
 
     pub(crate) fn function(&self, index: u32) -> &LoadedFunction {

@@ -75,9 +75,10 @@ impl Plan {
             is_leader[index_of(range.target)] = true;
         }
         let entry_source = match facts.ops.first() {
+            // An Enter that a loop goes back to is done where it stands, not by callers.
             Some(Op::Enter {
                 source: SourceRef(id),
-            }) => Some(SourceId(*id)),
+            }) if !is_leader[0] => Some(SourceId(*id)),
             _ => None,
         };
         let is_target = is_leader.clone();

@@ -103,7 +103,7 @@ struct Flow<'a> {
     /// Blocks to visit, the earliest first, so that ranges are met at their start.
     worklist: BTreeSet<usize>,
     /// For each op the handler range that counts, by index.
-    covering: Vec<Option<u16>>,
+    covering: Vec<Option<u32>>,
     stacks: Vec<Option<ControlStackId>>,
     handler_stacks: Vec<Option<ControlStackId>>,
     control_stacks: ControlStacks,
@@ -167,7 +167,7 @@ impl<'a> Flow<'a> {
                 .offsets
                 .partition_point(|&offset| offset < range.end);
             // Ranges are walked from the last to the first, so the first that covers an op stays.
-            self.covering[start..end].fill(Some(index as u16));
+            self.covering[start..end].fill(Some(index as u32));
             self.ref_registers = self.ref_registers.max(range.register as u16 + 1);
         }
     }
@@ -232,7 +232,7 @@ impl<'a> Flow<'a> {
     /// nothing of the call's windows. Leaving a function raises nothing, so a source that is open
     /// where the range starts may be closed for that, and results may be put in place.
     fn flow_to_handler(&mut self, position: usize, state: State) -> Result<(), Fault> {
-        let Some(index) = self.covering[position].map(usize::from) else {
+        let Some(index) = self.covering[position].map(|index| index as usize) else {
             return Ok(());
         };
         let op = &self.decoded.ops[position];
