@@ -133,8 +133,8 @@ impl Heap {
     }
 
     /// The write barrier's slow half: a reference is about to be stored into `slot` of an object
-    /// whose LOG bit is set. Large arrays log the slot and keep the bit while the log has room, others log
-    /// themselves.
+    /// whose LOG bit is set. Large arrays log the slot and keep the bit while the log has room,
+    /// others log themselves.
     #[cold]
     #[inline(never)]
     pub(crate) fn remember(&mut self, object: *mut u64, slot: *mut u64) {
