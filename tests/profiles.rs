@@ -419,7 +419,7 @@ fn every_end_writes_the_profile() {
 }
 
 #[test]
-fn the_real_tool_can_read_our_programs() {
+fn a_program_answers_what_mlprof_asks() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = root().join("examples/list-rev.asm");
     let bc = folder.path().join("list-rev.bc");

@@ -16,6 +16,9 @@ const LINE: [(&str, &str); 5] = [
     ("src", "Cargo.toml"),
 ];
 
+/// Marks of unfinished code, put together here so that this file has none.
+const UNFINISHED: [&str; 2] = [concat!("todo", "!("), concat!("unimplemented", "!(")];
+
 #[test]
 fn crates_form_one_line() {
     for (index, (name, manifest)) in LINE.iter().enumerate() {
@@ -70,13 +73,8 @@ fn source_files_keep_their_size_and_width() {
                 line.chars().count() <= 100,
                 "{shown}:{number} is wider than 100 columns"
             );
-            let unfinished = ["todo!(", "unimplemented!("]
-                .iter()
-                .any(|mark| line.contains(mark));
-            assert!(
-                !unfinished || shown.to_string() == "tests/workspace.rs",
-                "{shown}:{number}"
-            );
+            let is_unfinished = UNFINISHED.iter().any(|mark| line.contains(mark));
+            assert!(!is_unfinished, "{shown}:{number} is marked unfinished");
         }
     }
 }

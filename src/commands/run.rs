@@ -64,22 +64,7 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
         return fail(&format!("cannot watch for SIGUSR1: {error}"), exit::FAILED);
     }
     let result = vm.run();
-    let flushed = vm.io().flush();
-    let mut code = match &result {
-        Ok(Outcome::Returned(_)) => 0,
-        Ok(Outcome::ExitCode(code)) => *code,
-        Err(error) => {
-            fail(&vm.describe_error(error), exit::FAILED);
-            exit::FAILED
-        }
-    };
-    match flushed {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe && code == 0 => {
-            fail(&format!("standard output: {error}"), exit::FAILED);
-            code = exit::FAILED;
-        }
-        _ => {}
-    }
+    let mut code = end_code(&mut vm, &result);
     if args.gc_stats {
         let _ = write!(io::stderr(), "{}", vm.heap_stats());
     }
@@ -98,6 +83,26 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
         code = exit::SIGNAL.wrapping_add(signal);
     }
     ExitCode::from(code)
+}
+
+/// The exit code of a run, once its output is written and its error told.
+fn end_code(vm: &mut Vm, result: &Result<Outcome, RunError>) -> u8 {
+    let flushed = vm.io().flush();
+    let code = match result {
+        Ok(Outcome::Returned(_)) => 0,
+        Ok(Outcome::ExitCode(code)) => *code,
+        Err(error) => {
+            fail(&vm.describe_error(error), exit::FAILED);
+            exit::FAILED
+        }
+    };
+    match flushed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe && code == 0 => {
+            fail(&format!("standard output: {error}"), exit::FAILED);
+            exit::FAILED
+        }
+        _ => code,
+    }
 }
 
 fn config(args: &RunArgs, profile: Option<Arc<Profile>>) -> VmConfig {

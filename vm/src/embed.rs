@@ -393,12 +393,7 @@ impl Vm {
                     backtrace,
                 })
             }
-            Exit::Trap(trap, backtrace) => {
-                if matches!(trap, Trap::OutOfMemory(_)) {
-                    self.renew_heap().map_err(RunError::Setup)?;
-                }
-                Err(RunError::Trap { trap, backtrace })
-            }
+            Exit::Trap(trap, backtrace) => Err(RunError::Trap { trap, backtrace }),
         }
     }
 
