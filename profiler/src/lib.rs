@@ -10,6 +10,8 @@
 //!   calling contexts, from which all columns of MLton's reports follow.
 //! - [`mlmon`] reads and writes the profile file, `mlmon.out`.
 //! - [`report`] is `mlprof`: tables and call graphs.
+//! - [`sampling`] is statistical memory profiling: which words are sampled, call stacks as numbers,
+//!   and estimates.
 //!
 //! ```
 //! use profiler::{Kind, Profile, SourceId};
@@ -46,6 +48,7 @@ pub mod mlmon;
 mod node;
 mod profile;
 pub mod report;
+pub mod sampling;
 mod show_sources;
 mod source;
 mod ticker;
