@@ -41,6 +41,7 @@
 mod columns;
 mod context;
 mod data;
+mod files;
 mod filter;
 mod kind;
 mod lines;
