@@ -50,20 +50,9 @@ impl Estimate {
 
     /// Takes a block out that [`Estimate::add`] has counted.
     pub fn remove(&mut self, words: u64, n_samples: u64, rate: f64) {
-        let Some(block) = Estimate::of_block(words, n_samples, rate) else {
-            return;
-        };
-        if self.n_blocks <= 1 {
-            // What is left of the sums would be the errors of rounding.
-            *self = Estimate::default();
-            return;
+        if let Some(block) = Estimate::of_block(words, n_samples, rate) {
+            self.remove_all(&block);
         }
-        self.n_blocks -= 1;
-        self.n_samples = self.n_samples.saturating_sub(n_samples);
-        self.bytes = (self.bytes - block.bytes).max(0.0);
-        self.objects = (self.objects - block.objects).max(0.0);
-        self.bytes_variance = (self.bytes_variance - block.bytes_variance).max(0.0);
-        self.objects_variance = (self.objects_variance - block.objects_variance).max(0.0);
     }
 
     /// Counts all that another estimate has counted. Samples are independent, so variances add up.
@@ -74,6 +63,21 @@ impl Estimate {
         self.objects_variance += other.objects_variance;
         self.n_blocks = self.n_blocks.saturating_add(other.n_blocks);
         self.n_samples = self.n_samples.saturating_add(other.n_samples);
+    }
+
+    /// Takes out all that another estimate has counted, if this one has counted it too.
+    pub fn remove_all(&mut self, other: &Estimate) {
+        if self.n_blocks <= other.n_blocks {
+            // What is left of the sums would be the errors of rounding.
+            *self = Estimate::default();
+            return;
+        }
+        self.n_blocks -= other.n_blocks;
+        self.n_samples = self.n_samples.saturating_sub(other.n_samples);
+        self.bytes = (self.bytes - other.bytes).max(0.0);
+        self.objects = (self.objects - other.objects).max(0.0);
+        self.bytes_variance = (self.bytes_variance - other.bytes_variance).max(0.0);
+        self.objects_variance = (self.objects_variance - other.objects_variance).max(0.0);
     }
 
     /// The interval in which the bytes lie with a confidence of 95 %; a point if they are exact.
@@ -99,7 +103,7 @@ impl Estimate {
     }
 
     /// What one block says, if it was seen.
-    fn of_block(words: u64, n_samples: u64, rate: f64) -> Option<Estimate> {
+    pub(crate) fn of_block(words: u64, n_samples: u64, rate: f64) -> Option<Estimate> {
         let seen = seen_probability(words, rate);
         if n_samples == 0 || seen.is_nan() || seen <= 0.0 {
             return None;
