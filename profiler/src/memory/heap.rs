@@ -28,8 +28,8 @@ pub struct HeapRow {
     pub peak_bytes: u64,
     /// What of it survived the nursery.
     pub promoted_bytes: u64,
-    /// What of it lived through so many major collections and no more; the last class is that of
-    /// [`MAX_SURVIVED`] or more.
+    /// All of it by the number of major collections that it lived through, until it died or the
+    /// program ended; the last class is that of [`MAX_SURVIVED`] or more.
     pub survived: [u64; MAX_SURVIVED + 1],
     /// The GC work that its allocations triggered: each collection's work is shared out by the
     /// bytes that were allocated since the one before.

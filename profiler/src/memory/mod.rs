@@ -9,8 +9,11 @@
 //!
 //! Sizes in words and bytes include the header of each block.
 
+mod file;
 mod heap;
 mod profile;
+pub mod report;
 
+pub use file::{AbsorbError, MemoryCall, MemoryFile, MemoryHeader, MemorySite, MemorySource};
 pub use heap::{HeapProfile, HeapRow, MAX_SURVIVED};
 pub use profile::{CallFigures, Measure, MemoryProfile};
