@@ -10,8 +10,9 @@
 //!   calling contexts, from which all columns of MLton's reports follow.
 //! - [`mlmon`] reads and writes the profile file, `mlmon.out`.
 //! - [`report`] is `mlprof`: tables and call graphs.
-//! - [`sampling`] is statistical memory profiling: which words are sampled, call stacks as numbers,
-//!   and estimates.
+//! - [`sampling`] decides which words of the heap are sampled, names call stacks by numbers, and
+//!   turns what was seen into estimates.
+//! - [`memory`] holds profiles of memory, sampled and exact, with their file and their report.
 //!
 //! ```
 //! use profiler::{Kind, Profile, SourceId};
@@ -45,6 +46,7 @@ mod files;
 mod filter;
 mod kind;
 mod lines;
+pub mod memory;
 pub mod mlmon;
 mod node;
 mod profile;

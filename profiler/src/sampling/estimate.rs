@@ -37,6 +37,33 @@ pub struct Estimate {
     pub n_blocks: u64,
     /// How many of their words were sampled.
     pub n_samples: u64,
+    /// The part of the sums that rests on blocks of which most are missed.
+    pub rare: RareSums,
+}
+
+/// The part of an [`Estimate`] that rests on blocks seen with a probability below one half. A few of
+/// these have a skewed distribution, which must not hide behind a big block that is known almost
+/// exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RareSums {
+    /// The estimated bytes.
+    pub bytes: f64,
+    /// The estimated number of objects.
+    pub objects: f64,
+    /// The variance of `bytes`.
+    pub bytes_variance: f64,
+    /// The variance of `objects`.
+    pub objects_variance: f64,
+}
+
+impl RareSums {
+    /// The four sums changed by those of another.
+    fn combine(&mut self, other: &RareSums, change: impl Fn(f64, f64) -> f64) {
+        self.bytes = change(self.bytes, other.bytes);
+        self.objects = change(self.objects, other.objects);
+        self.bytes_variance = change(self.bytes_variance, other.bytes_variance);
+        self.objects_variance = change(self.objects_variance, other.objects_variance);
+    }
 }
 
 impl Estimate {
@@ -50,20 +77,9 @@ impl Estimate {
 
     /// Takes a block out that [`Estimate::add`] has counted.
     pub fn remove(&mut self, words: u64, n_samples: u64, rate: f64) {
-        let Some(block) = Estimate::of_block(words, n_samples, rate) else {
-            return;
-        };
-        if self.n_blocks <= 1 {
-            // What is left of the sums would be the errors of rounding.
-            *self = Estimate::default();
-            return;
+        if let Some(block) = Estimate::of_block(words, n_samples, rate) {
+            self.remove_all(&block);
         }
-        self.n_blocks -= 1;
-        self.n_samples = self.n_samples.saturating_sub(n_samples);
-        self.bytes = (self.bytes - block.bytes).max(0.0);
-        self.objects = (self.objects - block.objects).max(0.0);
-        self.bytes_variance = (self.bytes_variance - block.bytes_variance).max(0.0);
-        self.objects_variance = (self.objects_variance - block.objects_variance).max(0.0);
     }
 
     /// Counts all that another estimate has counted. Samples are independent, so variances add up.
@@ -74,22 +90,46 @@ impl Estimate {
         self.objects_variance += other.objects_variance;
         self.n_blocks = self.n_blocks.saturating_add(other.n_blocks);
         self.n_samples = self.n_samples.saturating_add(other.n_samples);
+        self.rare.combine(&other.rare, |sum, part| sum + part);
+    }
+
+    /// Takes out all that another estimate has counted, if this one has counted it too.
+    pub fn remove_all(&mut self, other: &Estimate) {
+        if self.n_blocks <= other.n_blocks {
+            // What is left of the sums would be the errors of rounding.
+            *self = Estimate::default();
+            return;
+        }
+        self.n_blocks -= other.n_blocks;
+        self.n_samples = self.n_samples.saturating_sub(other.n_samples);
+        self.bytes = (self.bytes - other.bytes).max(0.0);
+        self.objects = (self.objects - other.objects).max(0.0);
+        self.bytes_variance = (self.bytes_variance - other.bytes_variance).max(0.0);
+        self.objects_variance = (self.objects_variance - other.objects_variance).max(0.0);
+        self.rare
+            .combine(&other.rare, |sum, part| (sum - part).max(0.0));
     }
 
     /// The interval in which the bytes lie with a confidence of 95 %; a point if they are exact.
     ///
-    /// From 100 blocks on it is the normal one. Below, it is Garwood's, which is exact for Poisson
-    /// counts, of the count whose relative variance is that of the sum; where all blocks have the
-    /// same size and a small rate, that is the number of blocks seen. If none was seen the interval
-    /// is empty, as only the rate tells how much may have been missed: see [`unseen95_bytes`].
+    /// It is the normal one where the sum varies as little as a count of 100 or more. Below, it is
+    /// Garwood's, which is exact for Poisson counts, of the count that has the same relative
+    /// variance; where all blocks have the same size and a small rate, that is the number of blocks
+    /// seen. The blocks that are rarely seen and the others are judged one by one, and their margins
+    /// add up by their squares.
+    ///
+    /// If no block was seen the interval is empty, as only the rate tells how much may have been
+    /// missed: see [`unseen95_bytes`].
     pub fn bytes_interval95(&self) -> (f64, f64) {
-        interval95(self.bytes, self.bytes_variance)
+        let rare = (self.rare.bytes, self.rare.bytes_variance);
+        interval95((self.bytes, self.bytes_variance), rare)
     }
 
     /// The interval in which the number of objects lies with a confidence of 95 %, made like that of
     /// the bytes.
     pub fn objects_interval95(&self) -> (f64, f64) {
-        interval95(self.objects, self.objects_variance)
+        let rare = (self.rare.objects, self.rare.objects_variance);
+        interval95((self.objects, self.objects_variance), rare)
     }
 
     /// Whether the figures deserve trust: they rest on at least [`MIN_SAMPLES`] samples or are
@@ -99,7 +139,7 @@ impl Estimate {
     }
 
     /// What one block says, if it was seen.
-    fn of_block(words: u64, n_samples: u64, rate: f64) -> Option<Estimate> {
+    pub(crate) fn of_block(words: u64, n_samples: u64, rate: f64) -> Option<Estimate> {
         let seen = seen_probability(words, rate);
         if n_samples == 0 || seen.is_nan() || seen <= 0.0 {
             return None;
@@ -107,13 +147,24 @@ impl Estimate {
         let bytes = BYTES_PER_WORD * words as f64;
         // The probability of a small block at a small rate may be below the smallest square.
         let variance = (1.0 - seen) / seen / seen;
-        Some(Estimate {
+        let sums = RareSums {
             bytes: bytes / seen,
             objects: 1.0 / seen,
             bytes_variance: bytes * bytes * variance,
             objects_variance: variance,
+        };
+        Some(Estimate {
+            bytes: sums.bytes,
+            objects: sums.objects,
+            bytes_variance: sums.bytes_variance,
+            objects_variance: sums.objects_variance,
             n_blocks: 1,
             n_samples,
+            rare: if seen < 0.5 {
+                sums
+            } else {
+                RareSums::default()
+            },
         })
     }
 }
@@ -131,20 +182,29 @@ fn seen_probability(words: u64, rate: f64) -> f64 {
     -(words as f64 * (-rate).ln_1p()).exp_m1()
 }
 
-fn interval95(sum: f64, variance: f64) -> (f64, f64) {
+/// The interval of a sum that has a rare part; both with their variances.
+fn interval95(all: (f64, f64), rare: (f64, f64)) -> (f64, f64) {
+    let often = margins95(all.0 - rare.0, all.1 - rare.1);
+    let rare = margins95(rare.0, rare.1);
+    let low = all.0 - often.0.hypot(rare.0);
+    (low.max(0.0), all.0 + often.1.hypot(rare.1))
+}
+
+/// How far the truth may lie below and above a sum.
+fn margins95(sum: f64, variance: f64) -> (f64, f64) {
     // Also if rounding or a huge sum has left no finite number.
     if variance.is_nan() || variance <= 0.0 || sum.is_nan() || sum <= 0.0 {
-        return (sum, sum);
+        return (0.0, 0.0);
     }
     let count = sum * (sum / variance);
-    if count >= MIN_NORMAL_BLOCKS {
+    if count.is_nan() || count >= MIN_NORMAL_BLOCKS {
         let margin = NORMAL_975 * variance.sqrt();
-        return ((sum - margin).max(0.0), sum + margin);
+        return (margin.min(sum), margin);
     }
     let weight = variance / sum;
     let low = gamma::quantile(count, 0.025);
     let high = gamma::quantile(count + 1.0, 0.975);
-    (low * weight, high * weight)
+    (sum - low * weight, high * weight - sum)
 }
 
 #[cfg(test)]
@@ -175,6 +235,7 @@ mod tests {
             objects_variance: 0.0,
             n_blocks: 100,
             n_samples: 5050,
+            rare: RareSums::default(),
         };
         assert_eq!(estimate, exact);
         assert_eq!(estimate.bytes_interval95(), (40_400.0, 40_400.0));
@@ -259,6 +320,24 @@ mod tests {
         let ends = [99, 100].map(|n| blocks(n, 2, 1e-9).bytes_interval95());
         assert!((ends[0].0 / ends[1].0 - 1.0).abs() < 0.03);
         assert!((ends[0].1 / ends[1].1 - 1.0).abs() < 0.03);
+    }
+
+    #[test]
+    fn a_big_block_does_not_hide_a_few_small_ones() {
+        let small = blocks(3, 2, 1e-4);
+        let mut both = small;
+        both.add(1 << 40, 9, 1e-4);
+        let big = (1_u64 << 43) as f64;
+        let ((low, high), of_small) = (both.bytes_interval95(), small.bytes_interval95());
+        assert!((low - big - of_small.0).abs() < 1.0 && (high - big - of_small.1).abs() < 1.0);
+        // Where none is rare, as many as were seen have the margins of their own.
+        let often = blocks(5, 3, 0.5);
+        assert_eq!(often.rare, RareSums::default());
+        let (low, high) = often.objects_interval95();
+        assert!(
+            4.0 < low && low < 5.0 && 7.0 < high && high < 9.0,
+            "{low} {high}"
+        );
     }
 
     #[test]

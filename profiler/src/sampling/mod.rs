@@ -34,6 +34,6 @@ mod rng;
 mod word_sampler;
 
 pub use call_tree::{CallId, CallTree, DEFAULT_NODE_LIMIT};
-pub use estimate::{BYTES_PER_WORD, Estimate, MIN_SAMPLES, unseen95_bytes};
+pub use estimate::{BYTES_PER_WORD, Estimate, MIN_SAMPLES, RareSums, unseen95_bytes};
 pub use rng::{SplitMix64, Xoshiro256};
 pub use word_sampler::{InvalidRate, WordSampler};
