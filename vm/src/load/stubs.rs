@@ -108,6 +108,15 @@ impl Program {
         self.location(self.pc_of_site(site)?)
     }
 
+    /// The line of a word of this number; 0 when it is not known.
+    pub(crate) fn line_of_site(&self, site: u32) -> u32 {
+        let line = |location: Location| {
+            let function = &self.module.functions[location.function as usize];
+            function.line_at(location.offset).map(|entry| entry.line)
+        };
+        self.location_of_site(site).and_then(line).unwrap_or(0)
+    }
+
     fn index_of(&self, pc: Pc) -> usize {
         (pc.addr() - self.code.as_ptr().addr()) / size_of::<Word>()
     }

@@ -98,10 +98,10 @@ impl Profiles {
     }
 
     /// Tells native trackers that a collection is over.
-    pub(super) fn collected(&mut self) {
+    pub(super) fn collected(&mut self, is_major: bool) {
         for state in self.states.iter_mut().flatten() {
             if let Listener::Native(tracker) = &mut state.listener {
-                tracker.collected();
+                tracker.collected(is_major);
             }
         }
     }

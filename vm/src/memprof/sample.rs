@@ -233,7 +233,7 @@ impl Memprof {
 ///
 /// # Safety
 /// `ctx` is the machine's, and a collection has just ended.
-pub(crate) unsafe fn collection_is_over(ctx: *mut Context) {
+pub(crate) unsafe fn collection_is_over(ctx: *mut Context, is_major: bool) {
     // SAFETY: the caller's promise; the parts of the context are apart.
     unsafe {
         let memprof = &mut (*ctx).memprof;
@@ -241,7 +241,7 @@ pub(crate) unsafe fn collection_is_over(ctx: *mut Context) {
         for (index, fate) in heap.weak.take_fates() {
             memprof.meet_fate(heap, index, fate);
         }
-        memprof.profiles.collected();
+        memprof.profiles.collected(is_major);
         memprof.give_back(heap);
     }
 }
