@@ -1,7 +1,11 @@
 //! The file: what is written is read again, and nothing else is accepted.
 
-use profiler::memory::{AbsorbError, CallFigures, Measure, MemoryFile, MemoryHeader, MemorySource};
-use profiler::sampling::{Estimate, SplitMix64};
+use profiler::memory::{
+    AbsorbError, CallFigures, HeapProfile, Measure, MemoryFile, MemoryHeader, MemoryProfile,
+    MemorySite, MemorySource,
+};
+use profiler::sampling::{CallId, CallTree, Estimate, SplitMix64};
+use profiler::{SourceId, SourceMap};
 
 use crate::sample::Run;
 
@@ -34,6 +38,35 @@ fn only_stacks_with_figures_are_kept() {
     assert!(some.calls.len() <= all.calls.len());
     for (call, _) in &some.rows {
         assert!(some.stack(*call).count() >= 2);
+    }
+}
+
+#[test]
+fn what_another_tree_or_map_knows_is_unknown_here() {
+    let mut tree = CallTree::new();
+    let call = tree.child(CallTree::ROOT, 7);
+    let mut profile = MemoryProfile::new(1.0, 0);
+    for stranger in [call, CallId(50), CallId(60)] {
+        profile.allocated(stranger, 2, 2);
+    }
+    // A row that has no figures, as of a block that was not seen.
+    profile.allocated(CallId(0), 2, 0);
+    let site = |line| MemorySite {
+        source: SourceId(99),
+        line,
+    };
+    for map in [SourceMap::default(), SourceMap::new()] {
+        let file = MemoryFile::new(MemoryHeader::default(), &map);
+        let file = file
+            .with_samples(&profile, &tree, site)
+            .with_heap(HeapProfile::new(9));
+        assert_eq!(MemoryFile::parse(&written(&file)).unwrap(), file);
+        let calls: Vec<CallId> = file.rows.iter().map(|&(call, _)| call).collect();
+        assert_eq!(calls, [CallTree::ROOT, CallId(1)]);
+        assert_eq!(file.rows[0].1.allocated.bytes, 32.0);
+        assert_eq!(file.sources[0].function, "<unknown>");
+        assert_eq!(file.site(CallId(1)).unwrap().source, SourceId::UNKNOWN);
+        assert_eq!(file.heap.unwrap().sources.len(), file.sources.len());
     }
 }
 

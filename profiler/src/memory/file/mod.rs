@@ -37,11 +37,11 @@ mod absorb;
 mod read;
 mod write;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{CallFigures, HeapProfile, MemoryProfile};
 use crate::sampling::{CallId, CallTree};
-use crate::{SourceId, SourceMap};
+use crate::{FIXED_NAMES, SourceId, SourceMap};
 
 pub use absorb::AbsorbError;
 
@@ -121,7 +121,8 @@ pub struct MemoryCall {
 impl MemoryFile {
     /// A file with no figures of a program with these sources.
     pub fn new(header: MemoryHeader, map: &SourceMap) -> MemoryFile {
-        let ids = (0..map.sources.len()).map(|index| SourceId(index as u32));
+        // A map with no sources at all has an unknown one here, for every site needs one.
+        let ids = (0..map.sources.len().max(1)).map(|index| SourceId(index as u32));
         MemoryFile {
             header,
             sources: ids.map(|id| MemorySource::of_map(map, id)).collect(),
@@ -133,8 +134,9 @@ impl MemoryFile {
     }
 
     /// The same file with sampled figures, and the rate and the seed that they were sampled with.
-    /// `site` says what the numbers of sites in the tree mean. Only the stacks that have figures,
-    /// and those around them, are kept.
+    /// `site` says what the numbers of sites in the tree mean; a source that the program does not
+    /// have becomes [`SourceId::UNKNOWN`]. Only the stacks that have figures, and those around them,
+    /// are kept.
     pub fn with_samples(
         mut self,
         profile: &MemoryProfile,
@@ -152,18 +154,25 @@ impl MemoryFile {
         self.calls.clear();
         for index in (1..tree.len()).filter(|&index| is_kept[index]) {
             let id = CallId(index as u32);
+            let mut site = site(tree.site(id));
+            if site.source.index() >= self.sources.len() {
+                site.source = SourceId::UNKNOWN;
+            }
             self.calls.push(MemoryCall {
                 parent: ids[tree.parent(id).index()],
-                site: sites.intern(site(tree.site(id))),
+                site: sites.intern(site),
             });
             ids[index] = CallId(self.calls.len() as u32);
         }
         self.sites = sites.sites;
-        self.rows.clear();
+        // The order of the ids is kept; only calls of another tree all become the empty stack.
+        let mut merged: BTreeMap<CallId, CallFigures> = BTreeMap::new();
         for (call, figures) in rows {
             let call = ids.get(call.index()).copied().unwrap_or(CallTree::ROOT);
-            self.rows.push((call, figures));
+            merged.entry(call).or_default().add_all(&figures);
         }
+        merged.retain(|_, figures| *figures != CallFigures::default());
+        self.rows = merged.into_iter().collect();
         self
     }
 
@@ -196,7 +205,9 @@ impl MemoryFile {
 impl MemorySource {
     /// The source of a map.
     pub fn of_map(map: &SourceMap, id: SourceId) -> MemorySource {
-        let name = map.name_of(id).unwrap_or_default();
+        let name = map
+            .name_of(id)
+            .unwrap_or(FIXED_NAMES[SourceId::UNKNOWN.index()]);
         let (function, position) = name.split_once('\t').unwrap_or((name, ""));
         let (file, line) = match position.rsplit_once(": ") {
             Some((file, line)) => (file, line.parse().unwrap_or(0)),
