@@ -122,7 +122,11 @@ pub struct InvalidRate(
 
 impl fmt::Display for InvalidRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a sampling rate is a number from 0 to 1, not {}", self.0)
+        write!(
+            f,
+            "a sampling rate is a number from 0 to 1, not {:?}",
+            self.0
+        )
     }
 }
 

@@ -148,7 +148,7 @@ fn table(
     if !others.is_empty() {
         let mut sum = HeapRow::default();
         others.iter().for_each(|&group| sum.add(&rows.rows[group]));
-        lines.push(line(format!("({} others)", others.len()), &sum));
+        lines.push(line(cells::others(others.len()), &sum));
     }
     lines.push(line("total".to_owned(), &rows.total));
     lines

@@ -92,7 +92,7 @@ fn write_head(file: &MemoryFile, sums: &Sums, out: &mut dyn Write) -> io::Result
     writeln!(
         out,
         "sampled at rate {} with seed {}: {} samples in {} blocks",
-        header.rate,
+        cells::rate(header.rate),
         header.seed,
         with_commas(allocated.n_samples),
         with_commas(allocated.n_blocks)
@@ -176,7 +176,7 @@ fn write_sources(
             others
                 .iter()
                 .for_each(|&group| sum.add_all(&sums.own[group]));
-            rows.push(line(format!("({} others)", others.len()), &sum, None));
+            rows.push(line(cells::others(others.len()), &sum, None));
         }
         rows.push(line(
             "total".to_owned(),
