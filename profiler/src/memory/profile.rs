@@ -250,8 +250,8 @@ impl Measure {
         Measure::ShortLived,
     ];
 
-    /// The word for it, on the command line and in reports.
-    pub fn name(self) -> &'static str {
+    /// The word that stands for the measure on the command line and in reports.
+    pub fn as_str(self) -> &'static str {
         match self {
             Measure::Live => "live",
             Measure::Allocated => "allocated",
@@ -268,7 +268,7 @@ impl FromStr for Measure {
     fn from_str(word: &str) -> Result<Measure, UnknownWord> {
         let found = Measure::ALL
             .into_iter()
-            .find(|measure| measure.name() == word);
+            .find(|measure| measure.as_str() == word);
         let choices = "live, allocated, peak, promoted, short-lived";
         found.ok_or_else(|| UnknownWord::new("measure of memory", word, choices))
     }
@@ -276,7 +276,7 @@ impl FromStr for Measure {
 
 impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(self.as_str())
     }
 }
 

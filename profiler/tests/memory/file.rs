@@ -21,8 +21,14 @@ fn small() -> MemoryFile {
 
 #[test]
 fn what_is_written_is_read_again() {
-    for rate in [0.0, 0.002, 0.3, 1.0] {
+    for rate in [0.0, 0.002, 0.03, 0.3, 1.0] {
         let file = Run::new(rate, 9, 2).finish();
+        let mixed = |figures: &CallFigures| {
+            let n_rare = figures.allocated.rare.n_blocks;
+            0 < n_rare && n_rare < figures.allocated.n_blocks
+        };
+        let is_mixed = file.rows.iter().any(|(_, figures)| mixed(figures));
+        assert_eq!(is_mixed, rate == 0.03, "rare blocks beside others");
         let text = written(&file);
         let read = MemoryFile::parse(&text).unwrap();
         assert_eq!(read, file);
@@ -245,6 +251,31 @@ fn every_error_has_its_line() {
             "expected a call and",
         ),
         (
+            format!("{START}{calls}{}", row.replace(" =", " = 1")),
+            17,
+            "expected a call and its",
+        ),
+        (
+            format!("{START}{calls}{}", row.replace(" =", " 1 2 3")),
+            17,
+            "expected a call and its",
+        ),
+        (
+            format!("{START}{calls}{}", row.replace(" =", " 2 1 2 3 4")),
+            17,
+            "expected a call and its",
+        ),
+        (
+            format!("{START}{calls}{}", row.replace(" =", " 1 1 2 3 4 5")),
+            17,
+            "expected a call and its",
+        ),
+        (
+            format!("{START}{calls}{}", row.replace(" =", " 1 2 3 -4")),
+            17,
+            "expected a call and its",
+        ),
+        (
             format!("{START}{calls}rows 2\n{}{}", &row[7..], &row[7..]),
             18,
             "in the order of their calls",
@@ -271,6 +302,8 @@ fn every_error_has_its_line() {
         ),
     ];
     assert!(MemoryFile::parse(&format!("{START}{calls}{row}heap none\nend\n")).is_ok());
+    let rare = row.replace(" =", " 0 0 0 0 0");
+    assert!(MemoryFile::parse(&format!("{START}{calls}{rare}heap none\nend\n")).is_ok());
     for (text, line, problem) in cases {
         let error = MemoryFile::parse(&text).unwrap_err();
         assert_eq!(error.line, line, "{error}");

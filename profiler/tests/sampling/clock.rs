@@ -1,5 +1,5 @@
-//! The word clock: the sampled words are a set that the seed and the rate decide, and a block has as
-//! many samples as it has words of the set. No statistics: equality.
+//! The word clock: the sampled words are a set that the seed and the rate decide, and a block has
+//! as many samples as it has words of the set. No statistics: equality.
 
 use profiler::sampling::{SplitMix64, WordSampler};
 

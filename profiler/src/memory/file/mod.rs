@@ -17,7 +17,7 @@
 //! figures = "-"
 //!         | blocks SPACE samples SPACE sums [SPACE rare]
 //! sums    = bytes SPACE objects SPACE bytes-variance SPACE objects-variance
-//! rare    = sums | "="
+//! rare    = blocks SPACE sums | "="
 //! heap    = "heap" SPACE "none" NL
 //!         | "heap" SPACE gc-work NL, then a line for each source: 15 * n, with spaces between
 //! ```
@@ -25,13 +25,14 @@
 //! Numbers are unsigned decimals below 2^64. A real is a decimal number, with an exponent if it has
 //! one (`2.5e-7`). In a text, a backslash, a tab, a newline and a carriage return are written `\\`,
 //! `\t`, `\n` and `\r`. Sources and sites count from 0, calls from 1, because call 0 is the empty
-//! stack; the parent of a call stands before it. Rows are in the order of their calls; their figures
-//! are those of what is live, allocated, live at the peak, promoted and short-lived. `rare` is the
-//! part of the sums that rests on blocks seen with a probability below one half: nothing if it is
-//! not there, all if it is `=`.
+//! stack; the parent of a call stands before it. Rows are in the order of their calls; their
+//! figures are those of what is live, allocated, live at the peak, promoted and short-lived. `rare`
+//! is the part of the sums that rests on blocks seen with a probability below one half: nothing if
+//! it is not there, all if it is `=`.
 //!
-//! The columns of an exact row are allocated, live, live objects, peak, promoted, GC work triggered,
-//! GC work spent, and the eight classes of bytes by the major collections that they lived through.
+//! The columns of an exact row are allocated, live, live objects, peak, promoted, GC work
+//! triggered, GC work spent, and the eight classes of bytes by the major collections that they
+//! lived through.
 
 mod absorb;
 mod read;
@@ -135,8 +136,8 @@ impl MemoryFile {
 
     /// The same file with sampled figures, and the rate and the seed that they were sampled with.
     /// `site` says what the numbers of sites in the tree mean; a source that the program does not
-    /// have becomes [`SourceId::UNKNOWN`]. Only the stacks that have figures, and those around them,
-    /// are kept.
+    /// have becomes [`SourceId::UNKNOWN`]. Only the stacks that have figures, and those around
+    /// them, are kept.
     pub fn with_samples(
         mut self,
         profile: &MemoryProfile,
