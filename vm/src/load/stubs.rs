@@ -40,9 +40,8 @@ impl Program {
         self.code[BARRIER + 1] = Word { data };
         if self.mode == Mode::Current {
             // SAFETY: in this mode words of nodes stand before all words that frames return to.
-            self.code[BARRIER - 1] = Word {
-                nodes: unsafe { (*pc.wrapping_sub(1)).nodes },
-            };
+            let nodes = unsafe { (*pc.wrapping_sub(1)).nodes };
+            self.code[BARRIER - 1] = Word { nodes };
         }
     }
 
