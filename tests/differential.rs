@@ -384,7 +384,10 @@ fn compare(
         fuel: way.fuel.then_some(1 << 40),
         profile: profile.clone(),
         fuses: way.fuses,
-        census: stress,
+        census: stress
+            && profile
+                .as_ref()
+                .is_none_or(|one| one.kinds().contains(Kind::Alloc)),
         // Samples must change nothing either.
         sampling: (!way.fuses)
             .then(MemprofConfig::default)
