@@ -87,7 +87,8 @@ fn machine(module: VerifiedModule, rate: f64) -> Vm {
             rate,
             ..MemprofConfig::default()
         };
-        vm.memprof_start(config, Box::new(Follower(0))).expect("a profile");
+        vm.memprof_start(config, Box::new(Follower(0)))
+            .expect("a profile");
     }
     vm
 }
@@ -124,7 +125,10 @@ fn compare(name: &str, text: &str, n_rounds: usize) {
         let mut ratios: Vec<f64> = times.iter().zip(&base).map(|(a, b)| a / b).collect();
         let mut extra: Vec<f64> = times.iter().zip(&base).map(|(a, b)| a - b).collect();
         let nanoseconds = median(&mut extra) / (words * rate);
-        print!("   {rate:e}: {:.3} ({nanoseconds:.0} ns)", median(&mut ratios));
+        print!(
+            "   {rate:e}: {:.3} ({nanoseconds:.0} ns)",
+            median(&mut ratios)
+        );
     }
     println!();
 }
@@ -135,7 +139,9 @@ fn main() {
         true => 1,
         false => 21,
     };
-    println!("program         unsampled   at each rate the ratio of times (and the cost of a sample)");
+    println!(
+        "program         unsampled   at each rate the ratio of times (and the cost of a sample)"
+    );
     for (name, text) in PROGRAMS {
         compare(name, text, n_rounds);
     }

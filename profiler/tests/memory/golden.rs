@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use profiler::memory::report::{self, MemoryReportOptions};
-use profiler::memory::{HeapProfile, Measure, MemoryFile, MemoryHeader};
-use profiler::sampling::CallId;
+use profiler::memory::{HeapProfile, Measure, MemoryFile, MemoryHeader, MemoryProfile, MemorySite};
+use profiler::sampling::{CallId, CallTree};
 
-use crate::sample::{Run, map};
+use crate::sample::{Run, map, source};
 
 /// Compares with a file beside this one, or writes it when `BLESS=1` is set.
 fn expect(name: &str, text: &str) {
@@ -167,33 +167,48 @@ fn no_file_made_by_hand_stops_the_report() {
     assert!(text(&file, &all()).contains("(no function)"));
 }
 
-#[test]
-fn a_deep_stack_is_cut_in_the_middle() {
-    let mut tree = profiler::sampling::CallTree::new();
-    let mut profile = profiler::memory::MemoryProfile::new(1.0, 0);
-    let mut call = profiler::sampling::CallTree::ROOT;
-    for line in 0..200_000 {
-        call = tree.child(call, line);
-    }
+/// The frames that the report shows of a stack of calls at these lines, outermost first.
+fn frames(lines: impl Iterator<Item = u32>) -> (Vec<String>, String) {
+    let mut tree = CallTree::new();
+    let call = lines.fold(CallTree::ROOT, |call, line| tree.child(call, line));
+    let mut profile = MemoryProfile::new(1.0, 0);
     profile.allocated(call, 2, 2);
-    let site = |line| profiler::memory::MemorySite {
-        source: crate::sample::source(2),
-        line: line + 1,
+    let site = |line| MemorySite {
+        source: source(2),
+        line,
     };
     let file = MemoryFile::new(MemoryHeader::default(), &map()).with_samples(&profile, &tree, site);
     let shown = text(&file, &all());
-    let frames: Vec<&str> = shown
-        .lines()
-        .filter(|line| line.starts_with("     "))
-        .collect();
+    let frames = shown.lines().filter_map(|line| line.strip_prefix("     "));
+    (frames.map(str::to_owned).collect(), shown)
+}
+
+#[test]
+fn a_deep_stack_is_cut_in_the_middle() {
+    let (frames, shown) = frames(1..=200_000);
     assert_eq!(frames.len(), 33, "{shown}");
-    assert_eq!(frames[0], "     loop (main.sml:200000)");
-    assert_eq!(frames[24], "     ... 199968 frames ...");
-    assert_eq!(frames[32], "     loop (main.sml:1)");
+    assert_eq!(frames[0], "loop (main.sml:200000)");
+    assert_eq!(frames[23], "loop (main.sml:199977)");
+    assert_eq!(frames[24], "... 199968 frames ...");
+    assert_eq!(frames[32], "loop (main.sml:1)");
     // However often it is on the stack, a function counts once.
     let row = shown
         .lines()
-        .find(|line| line.starts_with("loop (main.sml:30)"))
-        .unwrap();
-    assert!(row.trim_end().ends_with(" 16"), "{row}");
+        .find(|line| line.starts_with("loop (main.sml:30)"));
+    assert!(row.unwrap().trim_end().ends_with(" 16"), "{shown}");
+}
+
+#[test]
+fn calls_of_the_same_line_are_one_line() {
+    let (found, _) = frames([1, 2, 2, 2, 3, 2].into_iter());
+    let expected = [
+        "loop (main.sml:2)",
+        "loop (main.sml:3)",
+        "loop (main.sml:2) 3 times",
+        "loop (main.sml:1)",
+    ];
+    assert_eq!(found, expected);
+    // Folded lines are counted by their frames where the middle is left out.
+    let (found, _) = frames((0..80).flat_map(|line| [line + 1; 5]));
+    assert_eq!(found[24], "... 240 frames ...");
 }

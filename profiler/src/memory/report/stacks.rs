@@ -8,8 +8,8 @@ use super::sums::{Groups, most, place};
 use crate::memory::{CallFigures, Measure, MemoryFile, MemorySite};
 use crate::sampling::CallId;
 
-/// How many frames of a stack are shown at its inner end, and how many at its outer one.
-const SHOWN_FRAMES: [usize; 2] = [24, 8];
+/// How many lines of a stack are shown at its inner end, and how many at its outer one.
+const SHOWN_LINES: [usize; 2] = [24, 8];
 
 pub(super) fn write(
     file: &MemoryFile,
@@ -55,25 +55,38 @@ fn spaced(number: &str, margin: &str) -> String {
     format!("{number} {margin}").trim_end().to_owned()
 }
 
-/// The frames of a stack; those in the middle of a deep one are only counted.
+/// The frames of a stack; equal ones that follow each other are one line, and lines in the middle
+/// of a long stack are only counted.
 fn write_frames(
     file: &MemoryFile,
     groups: &Groups,
     call: CallId,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let [n_inner, n_outer] = SHOWN_FRAMES;
-    let depth = file.stack(call).count();
-    if depth == 0 {
+    let mut runs: Vec<(MemorySite, usize)> = Vec::new();
+    for site in file.stack(call) {
+        match runs.last_mut() {
+            Some((last, n_frames)) if *last == site => *n_frames += 1,
+            _ => runs.push((site, 1)),
+        }
+    }
+    if runs.is_empty() {
         return writeln!(out, "     {}", groups.label(groups.of_call(file, call)));
     }
-    let outer_start = depth.saturating_sub(n_outer).max(n_inner);
-    for (index, site) in file.stack(call).enumerate() {
+    let [n_inner, n_outer] = SHOWN_LINES;
+    let outer_start = runs.len().saturating_sub(n_outer).max(n_inner);
+    for (index, &(site, n_frames)) in runs.iter().enumerate() {
         if index == n_inner && index < outer_start {
-            writeln!(out, "     ... {} frames ...", outer_start - n_inner)?;
+            let hidden = &runs[n_inner..outer_start];
+            let n_hidden: usize = hidden.iter().map(|(_, n_frames)| n_frames).sum();
+            writeln!(out, "     ... {n_hidden} frames ...")?;
         }
         if index < n_inner || index >= outer_start {
-            writeln!(out, "     {}", frame(file, site))?;
+            let times = match n_frames {
+                1 => String::new(),
+                n => format!(" {n} times"),
+            };
+            writeln!(out, "     {}{times}", frame(file, site))?;
         }
     }
     Ok(())
