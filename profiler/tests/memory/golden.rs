@@ -167,25 +167,37 @@ fn no_file_made_by_hand_stops_the_report() {
     assert!(text(&file, &all()).contains("(no function)"));
 }
 
-/// The frames that the report shows of a stack of calls at these lines, outermost first.
-fn frames(lines: impl Iterator<Item = u32>) -> (Vec<String>, String) {
+/// What the report shows of two words that were allocated at each of these stacks, whose calls are
+/// at these lines, outermost first.
+fn shown(stacks: &[Vec<u32>]) -> String {
     let mut tree = CallTree::new();
-    let call = lines.fold(CallTree::ROOT, |call, line| tree.child(call, line));
     let mut profile = MemoryProfile::new(1.0, 0);
-    profile.allocated(call, 2, 2);
+    for lines in stacks {
+        let child = |call, &line: &u32| tree.child(call, line);
+        let call = lines.iter().fold(CallTree::ROOT, child);
+        profile.allocated(call, 2, 2);
+    }
     let site = |line| MemorySite {
         source: source(2),
         line,
     };
     let file = MemoryFile::new(MemoryHeader::default(), &map()).with_samples(&profile, &tree, site);
-    let shown = text(&file, &all());
-    let frames = shown.lines().filter_map(|line| line.strip_prefix("     "));
-    (frames.map(str::to_owned).collect(), shown)
+    text(&file, &all())
+}
+
+/// The lines of the first stack that the report shows.
+fn frames(shown: &str) -> Vec<&str> {
+    let (_, stack) = shown.split_once("\n1. ").expect("a stack");
+    let frames = stack.lines().skip(1);
+    frames
+        .map_while(|line| line.strip_prefix("     "))
+        .collect()
 }
 
 #[test]
 fn a_deep_stack_is_cut_in_the_middle() {
-    let (frames, shown) = frames(1..=200_000);
+    let shown = shown(&[(1..=200_000).collect()]);
+    let frames = frames(&shown);
     assert_eq!(frames.len(), 33, "{shown}");
     assert_eq!(frames[0], "loop (main.sml:200000)");
     assert_eq!(frames[23], "loop (main.sml:199977)");
@@ -199,16 +211,16 @@ fn a_deep_stack_is_cut_in_the_middle() {
 }
 
 #[test]
-fn calls_of_the_same_line_are_one_line() {
-    let (found, _) = frames([1, 2, 2, 2, 3, 2].into_iter());
+fn a_recursion_is_one_frame_at_any_depth() {
+    let stacks = [vec![1, 2, 3], vec![1, 2, 2, 2, 3], vec![1, 3]];
+    let shown = shown(&stacks);
     let expected = [
-        "loop (main.sml:2)",
         "loop (main.sml:3)",
-        "loop (main.sml:2) 3 times",
+        "loop (main.sml:2), recursive",
         "loop (main.sml:1)",
     ];
-    assert_eq!(found, expected);
-    // Folded lines are counted by their frames where the middle is left out.
-    let (found, _) = frames((0..80).flat_map(|line| [line + 1; 5]));
-    assert_eq!(found[24], "... 240 frames ...");
+    assert_eq!(frames(&shown), expected);
+    assert!(shown.contains("\n1. live 32 in 2 objects"), "{shown}");
+    assert!(shown.contains("\n2. live 16 in 1 object"), "{shown}");
+    assert!(!shown.contains("\n3. "), "{shown}");
 }
