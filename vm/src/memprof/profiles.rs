@@ -97,6 +97,10 @@ impl Profiles {
         self.states.iter().all(Option::is_none)
     }
 
+    pub(super) fn is_sampling(&self) -> bool {
+        self.states.iter().flatten().any(|one| one.is_running)
+    }
+
     /// Tells native trackers that a collection is over.
     pub(super) fn collected(&mut self, is_major: bool) {
         for state in self.states.iter_mut().flatten() {

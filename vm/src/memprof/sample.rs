@@ -238,9 +238,12 @@ pub(crate) unsafe fn collection_is_over(ctx: *mut Context, is_major: bool) {
     unsafe {
         let memprof = &mut (*ctx).memprof;
         let heap = &mut (*ctx).heap;
-        for (index, fate) in heap.weak.take_fates() {
+        let mut fates = std::mem::take(&mut memprof.fates);
+        heap.weak.take_fates(&mut fates);
+        for (index, fate) in fates.drain(..) {
             memprof.meet_fate(heap, index, fate);
         }
+        memprof.fates = fates;
         memprof.profiles.collected(is_major);
         memprof.give_back(heap);
     }
