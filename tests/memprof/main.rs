@@ -6,5 +6,7 @@
 mod support;
 
 mod oracle;
+mod profiles;
 mod programs;
 mod recorder;
+mod traps;
