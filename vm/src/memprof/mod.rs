@@ -144,8 +144,10 @@ impl Memprof {
             + heap.weak.memory_bytes()
     }
 
-    /// The heap has been replaced by an empty one: all blocks in it are gone.
+    /// The heap has been replaced by an empty one: all blocks in it are gone, and with them the
+    /// closures of bytecode trackers, whose profiles are discarded.
     pub(crate) fn heap_is_new(&mut self, heap: &mut Heap) {
+        self.discard_closures(heap);
         for index in self.entries.indices() {
             let entry = self.entries.get(index);
             if entry.is_some_and(|entry| entry.state.source != Source::External) {
