@@ -71,6 +71,14 @@ pub(crate) struct RunArgs {
     /// Profile whole call stacks: for each source also what was charged while it was on the stack
     #[arg(long, requires = "profile")]
     pub(crate) profile_stack: bool,
+    /// Profile only functions whose name or file matches; others are charged to their callers.
+    /// May be given several times
+    #[arg(long, value_name = "REGEX", requires = "profile")]
+    pub(crate) profile_include: Vec<String>,
+    /// Do not profile functions whose name or file matches, but charge their callers. May be given
+    /// several times
+    #[arg(long, value_name = "REGEX", requires = "profile")]
+    pub(crate) profile_exclude: Vec<String>,
     /// Fold recursive calls in stack profiles, so that deep recursion takes little memory
     #[arg(long, requires = "profile_stack")]
     pub(crate) fold_recursion: bool,

@@ -3,7 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use crate::{ContextConfig, Kind, KindSet, Node, ProfileData, SourceId, SourceMap, Style};
+use crate::{
+    ContextConfig, Kind, KindSet, Node, ProfileData, SourceFilter, SourceId, SourceMap, Style,
+};
 
 /// How many ticks a second the timer is asked for unless the user says otherwise. It is what
 /// MLton uses, and what `mlprof` takes for granted when it turns ticks into seconds.
@@ -15,6 +17,8 @@ pub struct Profile {
     kinds: KindSet,
     hz: u32,
     data: ProfileData,
+    /// For each source whether it is left out; empty if none is.
+    left_out: Vec<bool>,
 }
 
 impl Profile {
@@ -25,6 +29,7 @@ impl Profile {
             kinds,
             hz: DEFAULT_HZ,
             data: ProfileData::new(n_sources),
+            left_out: Vec::new(),
         }
     }
 
@@ -61,14 +66,40 @@ impl Profile {
         self.with_data(style, config)
     }
 
+    /// An empty profile like this one that leaves out the sources of `map` that `filter` does not
+    /// keep: what they would have counted goes to whoever called them, and their entries are not
+    /// counted. Who that is only a calling context says, so such a profile keeps contexts in
+    /// current style too.
+    pub fn with_filter(self, filter: &SourceFilter, map: &SourceMap) -> Profile {
+        let ids = (0..map.sources.len() as u32).map(SourceId);
+        let is_left_out = |id| !map.name_of(id).is_none_or(|name| filter.keeps(name));
+        let mut left_out: Vec<bool> = ids.map(is_left_out).collect();
+        if !left_out.contains(&true) {
+            left_out.clear();
+        }
+        let (style, config) = (self.style(), self.data.context_config());
+        Profile { left_out, ..self }.with_data(style, config)
+    }
+
     fn with_data(self, style: Style, config: ContextConfig) -> Profile {
-        let data = ProfileData::in_style(self.data.nodes().len(), style, config);
+        let has_contexts = style == Style::Stack || !self.left_out.is_empty();
+        let n_sources = self.data.nodes().len();
+        let data = ProfileData::with_contexts(n_sources, style, config, has_contexts);
         Profile { data, ..self }
     }
 
     /// The style of the unit in use: for whom it counts.
     pub fn style(&self) -> Style {
         self.data.style()
+    }
+
+    /// Whom code of `source` is charged to: `source` itself, or [`SourceId::CALLER`] if it is left
+    /// out.
+    pub fn charged(&self, source: SourceId) -> SourceId {
+        match self.left_out.get(source.index()) {
+            Some(true) => SourceId::CALLER,
+            _ => source,
+        }
     }
 
     /// The kinds that are kept.

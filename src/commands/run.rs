@@ -9,7 +9,9 @@ use std::sync::Arc;
 use repl::assembler::AssembleOptions;
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::profiler::report::{self, Options};
-use repl::assembler::vm::profiler::{KindSet, Profile, ProfileData, SourceMap, Style};
+use repl::assembler::vm::profiler::{
+    KindSet, Profile, ProfileData, SourceFilter, SourceMap, Style,
+};
 use repl::assembler::vm::{
     GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, profile_path,
     profiler::mlmon::Mlmon,
@@ -33,6 +35,10 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     {
         return show_sources::run(path);
     }
+    let filter = match SourceFilter::parse(&args.profile_include, &args.profile_exclude) {
+        Ok(filter) => filter,
+        Err(error) => return fail(&error.to_string(), exit::USAGE),
+    };
     let options = AssembleOptions {
         tail_calls: args.tail_calls.into(),
         profile_branch: args.profile_branch,
@@ -44,7 +50,7 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     };
     let sources = module.source_map();
     let kinds = args.profile.unwrap_or(KindSet::EMPTY);
-    let profile = (!kinds.is_empty()).then(|| Arc::new(profile_of(args, kinds, &sources)));
+    let profile = (!kinds.is_empty()).then(|| Arc::new(profile_of(args, kinds, &filter, &sources)));
     let arguments = args
         .arguments
         .iter()
@@ -125,7 +131,12 @@ fn config(args: &RunArgs, profile: Option<Arc<Profile>>) -> VmConfig {
     }
 }
 
-fn profile_of(args: &RunArgs, kinds: KindSet, sources: &SourceMap) -> Profile {
+fn profile_of(
+    args: &RunArgs,
+    kinds: KindSet,
+    filter: &SourceFilter,
+    sources: &SourceMap,
+) -> Profile {
     let style = if args.profile_stack {
         Style::Stack
     } else {
@@ -136,6 +147,7 @@ fn profile_of(args: &RunArgs, kinds: KindSet, sources: &SourceMap) -> Profile {
         .with_style(style)
         .with_fold_recursion(args.fold_recursion)
         .with_node_limit(args.max_contexts)
+        .with_filter(filter, sources)
 }
 
 /// Lets SIGUSR1 write the profile as it is at that moment.

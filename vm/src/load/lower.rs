@@ -38,6 +38,7 @@ pub(super) fn lower(
                 facts,
                 leaves != Leaves::Dropped || config.counts(),
                 leaves,
+                |source| config.charged(source),
             )
         })
         .collect();
@@ -346,7 +347,7 @@ impl<'a> Lowering<'a> {
             Mode::Current if node == caller => Mode::Off,
             mode => mode,
         };
-        let is_counted = self.config.counts() && opened.is_some();
+        let is_counted = self.config.counts() && is_source(opened);
         Callee {
             mode,
             source,
@@ -392,6 +393,7 @@ impl<'a> Lowering<'a> {
     pub(super) fn open_sources(&mut self, stack: ControlStackId) -> (*const SourceId, usize) {
         let open = context_sources(
             self.facts,
+            self.config,
             stack,
             self.base_source,
             self.entry_sources[self.function],
@@ -408,6 +410,7 @@ impl<'a> Lowering<'a> {
 /// own top level is the root of all contexts.
 fn context_sources(
     facts: &FunctionFacts,
+    config: LoadConfig<'_>,
     stack: ControlStackId,
     base: SourceId,
     opened: Option<SourceId>,
@@ -417,8 +420,15 @@ fn context_sources(
     if is_outside && base != SourceId::MAIN {
         open.push(base);
     }
-    open.extend(facts.control_stacks.sources(stack));
+    let sources = facts.control_stacks.sources(stack);
+    let charged = sources.into_iter().map(|source| config.charged(source));
+    open.extend(charged.filter(|&source| source != SourceId::CALLER));
     open
+}
+
+/// Whether a function opens a source that counts entries.
+fn is_source(opened: Option<SourceId>) -> bool {
+    opened.is_some_and(|source| source != SourceId::CALLER)
 }
 
 fn has_targets(op: &Op) -> bool {
@@ -452,7 +462,7 @@ impl Finish<'_> {
             None => self.config.sink,
         };
         function.entry_source = plan.entry_source.unwrap_or(base);
-        function.is_counted = plan.entry_source.is_some();
+        function.is_counted = is_source(plan.entry_source);
         if self.config.charge() == Charge::Fixed {
             function.nodes = facts
                 .stacks
@@ -481,7 +491,9 @@ impl Finish<'_> {
                     Mode::Off | Mode::Stack => ptr::null(),
                 },
                 open: match self.config.mode() {
-                    Mode::Stack => context_sources(facts, stack, base, plan.entry_source),
+                    Mode::Stack => {
+                        context_sources(facts, self.config, stack, base, plan.entry_source)
+                    }
                     Mode::Off | Mode::Current => Vec::new(),
                 },
             });
