@@ -116,6 +116,10 @@ pub(crate) struct RunArgs {
     /// Profile marked branches as sources of their own, if PROGRAM is assembly
     #[arg(long)]
     pub(crate) profile_branch: bool,
+    /// Inline functions of at most so many ops, if PROGRAM is assembly [16 if no number is given]
+    #[arg(long, value_name = "OPS", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "16", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) inline: Option<u32>,
     /// The program, a .bc file or assembly text; - is standard input
     #[arg(required = true, value_name = "PROGRAM")]
     pub(crate) program: Option<PathBuf>,
@@ -134,6 +138,10 @@ pub(crate) struct AsmArgs {
     /// Profile marked branches as sources of their own
     #[arg(long)]
     pub(crate) profile_branch: bool,
+    /// Inline functions of at most so many ops [16 if no number is given]
+    #[arg(long, value_name = "OPS", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "16", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) inline: Option<u32>,
     /// When calls become tail calls
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = TailCallsArg::Always)]
     pub(crate) tail_calls: TailCallsArg,

@@ -9,6 +9,7 @@ mod reference;
 mod support;
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io::Write;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use reference::{End, Report};
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::isa::OPS;
 use repl::assembler::vm::module::{Module, read, write};
-use repl::assembler::vm::profiler::{Kind, Profile, SourceId, Style};
+use repl::assembler::vm::profiler::{Kind, KindSet, Profile, SourceId, Style};
 use repl::assembler::vm::verify::{VerifiedModule, verify};
 use repl::assembler::vm::{GcStress, HeapConfig, HeapStats, Outcome, RunError, Trap, Vm, VmConfig};
 use repl::assembler::{AssembleOptions, TailCalls, assemble, print};
@@ -109,6 +110,7 @@ struct Seen {
     runs: u64,
     stressed: u64,
     reinstrumented: u64,
+    inlined: u64,
     opcodes: Vec<bool>,
 }
 
@@ -131,6 +133,7 @@ impl std::fmt::Display for Seen {
             ("collect", self.collecting),
             ("run under stress", self.stressed),
             ("have other sources", self.reinstrumented),
+            ("inlined", self.inlined),
             ("make large objects", self.large),
             ("tail call", self.tail_calling),
         ];
@@ -172,6 +175,7 @@ impl Seen {
             && share(self.tail_calling, 40)
             && share(self.stressed, 15)
             && share(self.reinstrumented, 200)
+            && share(self.inlined, 200)
             && self.ops > 300 * self.programs;
         assert!(is_varied, "the generator has become vacuous: {self}");
         let has_run = |code: u8| self.opcodes[usize::from(code)];
@@ -224,7 +228,12 @@ fn check(program: &Program, seed: u64, seen: &mut Seen) -> Result<(), String> {
         let options = AssembleOptions {
             tail_calls,
             profile_branch: seed.is_multiple_of(2),
+            inline_ops: None,
             file_name: "smith.asm".into(),
+        };
+        let inlining = AssembleOptions {
+            inline_ops: Some(1 + (seed * 7 % 60) as u32),
+            ..options.clone()
         };
         let module = assembled(&text, &options)?;
         let report = reference::run(&module, &arguments(), MAX_OPS);
@@ -239,6 +248,9 @@ fn check(program: &Program, seed: u64, seen: &mut Seen) -> Result<(), String> {
                 .map_err(|problem| format!("{problem} ({way:?}, tail calls {tail_calls:?})"))?;
         }
         check_round_trip(&module, &report, seen)?;
+        let way = Way::new((seed * 5 + index) * 7 % Way::COUNT);
+        check_inlining(&module, &report, &assembled(&text, &inlining)?, way, seen)
+            .map_err(|problem| format!("inlined, {problem} ({way:?}, {inlining:?})"))?;
         match &first {
             None => {
                 seen.count(&report);
@@ -261,6 +273,73 @@ fn assembled(text: &str, options: &AssembleOptions) -> Result<VerifiedModule, St
         )
     })?;
     verify(module).map_err(|errors| format!("does not verify: {errors:?}"))
+}
+
+/// Inlining changes neither what a program does nor what its functions are charged, taken together
+/// with their copies, nor what stands on the stack in the eyes of a profile.
+fn check_inlining(
+    plain: &VerifiedModule,
+    expected: &Report,
+    inlined: &VerifiedModule,
+    way: Way,
+    seen: &mut Seen,
+) -> Result<(), String> {
+    seen.inlined += u64::from(inlined.sources.sources.len() > plain.sources.sources.len());
+    let report = reference::run(inlined, &arguments(), MAX_OPS * 2);
+    for way in [PROFILED, way] {
+        compare(inlined, &report, way, seen)?;
+    }
+    // Copies need no frame, so they come further before a stack overflows.
+    if expected.end == End::StackOverflow {
+        return Ok(());
+    }
+    let seen_outside = |report: &Report| (report.end.clone(), report.output.clone());
+    if seen_outside(expected) != seen_outside(&report) {
+        return Err("it ends or prints something else: in the reference".to_owned());
+    }
+    if expected.allocated != report.allocated {
+        return Err("it allocates something else: in the reference".to_owned());
+    }
+    let [plain, inlined] = [plain, inlined].map(columns_by_name);
+    for (name, columns) in &plain {
+        // What collections move depends on where references stand.
+        if inlined.get(name) != Some(columns) && !name.starts_with("<gc>") {
+            let other = inlined.get(name);
+            return Err(format!(
+                "columns differ: {name} has {other:?}, not {columns:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The columns of each function in stack style, its copies together, without the collector's.
+fn columns_by_name(module: &VerifiedModule) -> HashMap<String, Vec<u64>> {
+    let kinds: KindSet = PROFILED.profile.parse().expect("kinds");
+    let profile = Profile::new(kinds, module.sources.sources.len());
+    let profile = Arc::new(profile.with_style(Style::Stack));
+    let config = VmConfig {
+        stack_bytes: STACK_BYTES,
+        profile: Some(profile.clone()),
+        ..VmConfig::default()
+    };
+    let io = HostIo::new(
+        std::io::empty(),
+        std::io::sink(),
+        std::io::sink(),
+        arguments(),
+    );
+    let mut vm = Vm::new(module.clone(), Hosts::standard(io), config).expect("a machine");
+    let _ = vm.run();
+    let mut columns: HashMap<String, Vec<u64>> = HashMap::new();
+    for kind in kinds.iter() {
+        let file = profile.data().mlmon(kind, &module.sources).expect("rows");
+        for (name, row) in module.sources.names.iter().zip(&file.names) {
+            let columns = columns.entry(name.clone()).or_default();
+            columns.extend([row.current, row.stack]);
+        }
+    }
+    columns
 }
 
 /// Tail calls change what stands on the stack, and nothing that a program can see.

@@ -165,12 +165,12 @@ fn every_way_into_a_function_and_out_of_it_is_followed() {
             let names = functions.iter().chain([&last]);
             let current: Vec<_> = names.map(|name| charged(&sources, &vm, name).0).collect();
             assert_eq!(
-                current.map(|[bytes, _]| bytes),
+                current.iter().map(|one| one[0]).collect::<Vec<_>>(),
                 bytes,
                 "{exclude} {style:?}"
             );
             assert_eq!(
-                current.map(|[_, calls]| calls),
+                current.iter().map(|one| one[1]).collect::<Vec<_>>(),
                 calls,
                 "{exclude} {style:?}"
             );

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     let options = AssembleOptions {
         tail_calls: args.tail_calls.into(),
         profile_branch: args.profile_branch,
+        inline_ops: args.inline,
         ..AssembleOptions::default()
     };
     let module = match program::load(path, options) {
