@@ -20,6 +20,10 @@ pub(crate) mod exit {
     pub(crate) const SIGNAL: u8 = 128;
 }
 
+/// Up to how many ops functions are inlined if no number is given.
+pub(crate) const DEFAULT_INLINE_OPS: u32 = 16;
+const DEFAULT_INLINE_OPS_TEXT: &str = "16";
+
 const EXAMPLES: &str = "\
 Examples:
   vm examples/hello.asm                   run a program, assembly or .bc
@@ -118,7 +122,7 @@ pub(crate) struct RunArgs {
     pub(crate) profile_branch: bool,
     /// Inline functions of at most so many ops, if PROGRAM is assembly [16 if no number is given]
     #[arg(long, value_name = "OPS", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "16", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(default_missing_value = DEFAULT_INLINE_OPS_TEXT, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) inline: Option<u32>,
     /// The program, a .bc file or assembly text; - is standard input
     #[arg(required = true, value_name = "PROGRAM")]
@@ -140,7 +144,7 @@ pub(crate) struct AsmArgs {
     pub(crate) profile_branch: bool,
     /// Inline functions of at most so many ops [16 if no number is given]
     #[arg(long, value_name = "OPS", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = "16", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(default_missing_value = DEFAULT_INLINE_OPS_TEXT, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) inline: Option<u32>,
     /// When calls become tail calls
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = TailCallsArg::Always)]
@@ -279,6 +283,11 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_default_of_inline_is_one_number() {
+        assert_eq!(DEFAULT_INLINE_OPS.to_string(), DEFAULT_INLINE_OPS_TEXT);
     }
 
     #[test]

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use repl::assembler::AssembleOptions;
 use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::profiler::report::{self, Options};
+use repl::assembler::vm::profiler::report::{self, Options, TICKS_PER_SECOND};
 use repl::assembler::vm::profiler::{
-    KindSet, Profile, ProfileData, SourceFilter, SourceMap, Style,
+    KindSet, Profile, ProfileData, Rate, SourceFilter, SourceMap, Style,
 };
 use repl::assembler::vm::{
     GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, profile_path,
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
         let _ = write!(io::stderr(), "{}", vm.heap_stats());
     }
     if let Ok(Some(data)) = vm.unit_data(vm.current_unit())
-        && let Err(message) = write_profiles(args, path, data, kinds, &sources)
+        && let Err(message) = write_profiles(args, path, data, kinds, &sources, vm.tick_rate())
     {
         fail(&message, exit::FAILED);
         code = code.max(exit::FAILED);
@@ -189,21 +189,30 @@ fn write_profiles(
     data: &ProfileData,
     kinds: KindSet,
     sources: &SourceMap,
+    rate: Option<Rate>,
 ) -> Result<(), String> {
     write_files(args.profile_out.as_deref(), data, kinds, sources)?;
     if let Some(notice) = data.notice() {
         fail(&notice, exit::FAILED);
     }
+    let ticks_per_second = rate.map_or(TICKS_PER_SECOND, |rate| rate.ticks_per_second());
+    let options = Options {
+        ticks_per_second,
+        ..Options::default()
+    };
     for kind in kinds.iter() {
         let file: Mlmon = data
             .mlmon(kind, sources)
             .map_err(|error| error.to_string())?;
         let mut table = Vec::new();
         let name = program.display().to_string();
-        report::run(&name, sources, &[file], &Options::default(), &mut table)
+        report::run(&name, sources, &[file], &options, &mut table)
             .map_err(|error| error.to_string())?;
         // The table is for a reader; without standard error there is none.
         let _ = io::stderr().write_all(&table);
+    }
+    if let Some(summary) = rate.and_then(|rate| rate.summary()) {
+        let _ = writeln!(io::stderr(), "{summary}");
     }
     Ok(())
 }
