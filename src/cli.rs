@@ -75,6 +75,9 @@ pub(crate) struct RunArgs {
     /// Profile whole call stacks: for each source also what was charged while it was on the stack
     #[arg(long, requires = "profile")]
     pub(crate) profile_stack: bool,
+    /// Count the frames that tail calls give up, by function; FILE is read like a count profile
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile_elided: Option<PathBuf>,
     /// Profile only functions whose name or file matches; others are charged to their callers.
     /// May be given several times
     #[arg(long, value_name = "REGEX", requires = "profile")]
@@ -122,7 +125,8 @@ pub(crate) struct RunArgs {
     pub(crate) profile_branch: bool,
     /// Inline functions of at most so many ops, if PROGRAM is assembly [16 if no number is given]
     #[arg(long, value_name = "OPS", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = DEFAULT_INLINE_OPS_TEXT, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(default_missing_value = DEFAULT_INLINE_OPS_TEXT)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) inline: Option<u32>,
     /// The program, a .bc file or assembly text; - is standard input
     #[arg(required = true, value_name = "PROGRAM")]
@@ -144,7 +148,8 @@ pub(crate) struct AsmArgs {
     pub(crate) profile_branch: bool,
     /// Inline functions of at most so many ops [16 if no number is given]
     #[arg(long, value_name = "OPS", num_args = 0..=1, require_equals = true)]
-    #[arg(default_missing_value = DEFAULT_INLINE_OPS_TEXT, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(default_missing_value = DEFAULT_INLINE_OPS_TEXT)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) inline: Option<u32>,
     /// When calls become tail calls
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = TailCallsArg::Always)]

@@ -450,7 +450,12 @@ fn compare(
     seen.runs += 1;
     let profile = (!way.profile.is_empty()).then(|| {
         let kinds = way.profile.parse().expect("kinds");
-        Arc::new(Profile::new(kinds, module.sources.sources.len()).with_style(way.style))
+        let profile = Profile::new(kinds, module.sources.sources.len()).with_style(way.style);
+        // The word that counts frames stands between ops that are fused otherwise.
+        Arc::new(match way.fuel {
+            true => profile.with_elided(),
+            false => profile,
+        })
     });
     let config = VmConfig {
         heap: HeapConfig {
@@ -492,6 +497,10 @@ fn compare(
         compare_bytes(vm.allocated_bytes(), expected)?;
         if let Some(profile) = profile {
             compare_profile(module, &profile, &stats, expected)?;
+            let elided = profile.elided().map(|data| data.counts(Kind::Count).totals);
+            if elided.is_some_and(|totals| totals.total != expected.tally.tail_calls) {
+                return Err(format!("elided frames differ: {elided:?}"));
+            }
         }
     }
     Ok(stats.minor_collections + stats.major_collections > 0)

@@ -19,6 +19,7 @@ pub struct Profile {
     data: ProfileData,
     /// For each source whether it is left out; empty if none is.
     left_out: Vec<bool>,
+    elided: Option<ProfileData>,
 }
 
 impl Profile {
@@ -30,6 +31,7 @@ impl Profile {
             hz: DEFAULT_HZ,
             data: ProfileData::new(n_sources),
             left_out: Vec::new(),
+            elided: None,
         }
     }
 
@@ -81,6 +83,13 @@ impl Profile {
         Profile { left_out, ..self }.with_data(style, config)
     }
 
+    /// The same profile that also counts the frames that tail calls give up, for the sources of
+    /// their functions, in a unit of its own.
+    pub fn with_elided(self) -> Profile {
+        let elided = Some(ProfileData::new(self.data.nodes().len()));
+        Profile { elided, ..self }
+    }
+
     fn with_data(self, style: Style, config: ContextConfig) -> Profile {
         let has_contexts = style == Style::Stack || !self.left_out.is_empty();
         let n_sources = self.data.nodes().len();
@@ -116,6 +125,12 @@ impl Profile {
     /// The unit of profile data in use.
     pub fn data(&self) -> &ProfileData {
         &self.data
+    }
+
+    /// The frames that tail calls gave up, as counts of calls; `None` if they are not counted. It
+    /// is the same whichever unit is in use.
+    pub fn elided(&self) -> Option<&ProfileData> {
+        self.elided.as_ref()
     }
 
     /// Uses another unit from now on and returns the one that was in use. Whoever has published a

@@ -10,7 +10,7 @@ use repl::assembler::AssembleOptions;
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::profiler::report::{self, Options, TICKS_PER_SECOND};
 use repl::assembler::vm::profiler::{
-    KindSet, Profile, ProfileData, Rate, SourceFilter, SourceMap, Style,
+    Kind, KindSet, Profile, ProfileData, Rate, SourceFilter, SourceMap, Style,
 };
 use repl::assembler::vm::{
     GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, profile_path,
@@ -51,7 +51,8 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     };
     let sources = module.source_map();
     let kinds = args.profile.unwrap_or(KindSet::EMPTY);
-    let profile = (!kinds.is_empty()).then(|| Arc::new(profile_of(args, kinds, &filter, &sources)));
+    let is_profiled = !kinds.is_empty() || args.profile_elided.is_some();
+    let profile = is_profiled.then(|| Arc::new(profile_of(args, kinds, &filter, &sources)));
     let arguments = args
         .arguments
         .iter()
@@ -77,6 +78,12 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     }
     if let Ok(Some(data)) = vm.unit_data(vm.current_unit())
         && let Err(message) = write_profiles(args, path, data, kinds, &sources, vm.tick_rate())
+    {
+        fail(&message, exit::FAILED);
+        code = code.max(exit::FAILED);
+    }
+    if let Some(data) = profile.as_deref().and_then(Profile::elided)
+        && let Err(message) = write_elided(args, path, data, &sources)
     {
         fail(&message, exit::FAILED);
         code = code.max(exit::FAILED);
@@ -143,12 +150,16 @@ fn profile_of(
     } else {
         Style::Current
     };
-    Profile::new(kinds, sources.sources.len())
+    let profile = Profile::new(kinds, sources.sources.len())
         .with_hz(args.hz)
         .with_style(style)
         .with_fold_recursion(args.fold_recursion)
         .with_node_limit(args.max_contexts)
-        .with_filter(filter, sources)
+        .with_filter(filter, sources);
+    match args.profile_elided {
+        Some(_) => profile.with_elided(),
+        None => profile,
+    }
 }
 
 /// Lets SIGUSR1 write the profile as it is at that moment.
@@ -201,18 +212,43 @@ fn write_profiles(
         ..Options::default()
     };
     for kind in kinds.iter() {
-        let file: Mlmon = data
-            .mlmon(kind, sources)
-            .map_err(|error| error.to_string())?;
-        let mut table = Vec::new();
-        let name = program.display().to_string();
-        report::run(&name, sources, &[file], &options, &mut table)
-            .map_err(|error| error.to_string())?;
-        // The table is for a reader; without standard error there is none.
-        let _ = io::stderr().write_all(&table);
+        let file = data.mlmon(kind, sources);
+        let file = file.map_err(|error| error.to_string())?;
+        print_table(program, sources, file, &options)?;
     }
     if let Some(summary) = rate.and_then(|rate| rate.summary()) {
         let _ = writeln!(io::stderr(), "{summary}");
     }
+    Ok(())
+}
+
+/// Writes the frames that tail calls gave up, and prints their table.
+fn write_elided(
+    args: &RunArgs,
+    program: &Path,
+    data: &ProfileData,
+    sources: &SourceMap,
+) -> Result<(), String> {
+    let path = args.profile_elided.as_deref().unwrap_or(Path::new(""));
+    let written = data.write(Kind::Count, sources, path);
+    written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    let file = data.mlmon(Kind::Count, sources);
+    let file = file.map_err(|error| error.to_string())?;
+    let _ = writeln!(io::stderr(), "frames that tail calls gave up:");
+    print_table(program, sources, file, &Options::default())
+}
+
+/// Prints a table to standard error.
+fn print_table(
+    program: &Path,
+    sources: &SourceMap,
+    file: Mlmon,
+    options: &Options,
+) -> Result<(), String> {
+    let mut table = Vec::new();
+    let name = program.display().to_string();
+    report::run(&name, sources, &[file], options, &mut table).map_err(|error| error.to_string())?;
+    // The table is for a reader; without standard error there is none.
+    let _ = io::stderr().write_all(&table);
     Ok(())
 }

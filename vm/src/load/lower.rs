@@ -4,6 +4,7 @@ use std::ptr;
 
 use profiler::{Node, SourceId};
 
+use super::elided::is_tail_call;
 use super::plan::{Leaves, Plan};
 use super::{Charge, LoadConfig, LoadError, LoadedFunction, LoadedHandler, Mode, Program};
 use crate::heap::{Heap, OutOfMemory, Value};
@@ -262,9 +263,13 @@ impl<'a> Lowering<'a> {
     pub(super) fn fusible<const N: usize>(&self, position: usize) -> Option<[&'a Op; N]> {
         let ops = self.plan.kept.get(position..position + N)?;
         let follow = ops[1..].iter().all(|&op| self.plan.may_follow(op));
+        // The word that counts a frame which is given up stands right before the tail call.
+        let has_tail_call =
+            self.elided().is_some() && ops.iter().any(|&op| is_tail_call(&self.facts.ops[op]));
         let splits_fuel = self.config.counts_fuel
             && (position + 1..position + N).any(|after| self.starts_fuel_block(after));
-        (follow && !splits_fuel).then(|| std::array::from_fn(|index| &self.facts.ops[ops[index]]))
+        (follow && !splits_fuel && !has_tail_call)
+            .then(|| std::array::from_fn(|index| &self.facts.ops[ops[index]]))
     }
 
     pub(super) fn emit(&mut self, handler: Handler, operands: [u8; 4], e: i32) {
@@ -285,7 +290,7 @@ impl<'a> Lowering<'a> {
         });
     }
 
-    fn push_data(&mut self, word: Word) {
+    pub(super) fn push_data(&mut self, word: Word) {
         self.code.push(word);
         self.op_of_word.push(self.current_op as u32);
     }
@@ -334,6 +339,11 @@ impl<'a> Lowering<'a> {
     /// Whether calls do something for a profile.
     pub(super) fn is_profiled(&self) -> bool {
         self.config.mode() != Mode::Off || self.config.counts()
+    }
+
+    /// The source that the function opens first, or that it is charged to if it opens none.
+    pub(super) fn own_source(&self) -> SourceId {
+        self.entry_sources[self.function].unwrap_or(self.base_source)
     }
 
     /// What a direct call enters.
