@@ -9,7 +9,7 @@ mod reference;
 mod support;
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
@@ -95,6 +95,15 @@ struct Case {
 }
 
 impl Case {
+    fn new(text: &str, options: &AssembleOptions) -> Case {
+        let module = assemble(text, options).expect("generated programs assemble");
+        Case {
+            sources: module.source_map(),
+            module: verify(module).expect("what the assembler makes verifies"),
+            what: format!("{options:?}"),
+        }
+    }
+
     fn profile(&self, style: Style) -> Profile {
         let kinds: KindSet = "time,alloc,count".parse().expect("kinds");
         Profile::new(kinds, self.sources.sources.len())
@@ -271,6 +280,44 @@ fn projected(whole: &ProfileData, kind: Kind, is_kept: impl Fn(SourceId) -> bool
     rows
 }
 
+/// The columns of each name, its copies together. What collections move is left out, for it
+/// depends on where references stand.
+fn columns(case: &Case, seen: &Seen) -> HashMap<String, Vec<[u64; 2]>> {
+    let profile = case.run(case.profile(Style::Stack), seen);
+    let mut columns: HashMap<String, Vec<[u64; 2]>> = HashMap::new();
+    for kind in KINDS {
+        let file = profile.data().mlmon(kind, &case.sources).expect("rows");
+        let named = case.sources.names.iter().zip(&file.names);
+        for (name, row) in named.filter(|(name, _)| *name != "<gc>") {
+            let columns = columns.entry(name.clone()).or_default();
+            columns.push([row.current, row.stack]);
+        }
+    }
+    columns
+}
+
+/// With inlining a program's functions have the figures that they have without, and none has
+/// others.
+fn check_inlining(text: &str, options: &AssembleOptions, case: &Case, seen: &Seen) {
+    let plain = Case::new(
+        text,
+        &AssembleOptions {
+            inline_ops: None,
+            ..options.clone()
+        },
+    );
+    // Without inlining the stack may be too small.
+    let Some(again) = run(&plain.module, None, None) else {
+        return;
+    };
+    assert_eq!(&again, seen, "{}: inlining changes the run", case.what);
+    let [plain, inlined] = [&plain, case].map(|case| columns(case, seen));
+    for (name, columns) in &plain {
+        assert_eq!(inlined.get(name), Some(columns), "{}: {name}", case.what);
+    }
+    assert_eq!(plain.len(), inlined.len(), "{}: names", case.what);
+}
+
 /// The files of two runs are the same, byte for byte.
 fn check_files(case: &Case, seen: &Seen, folder: &Path) {
     for style in [Style::Current, Style::Stack] {
@@ -292,7 +339,7 @@ fn properties_of_profiles_hold() {
     let programs = number("TALLY_PROPERTY_PROGRAMS").unwrap_or(PROGRAMS);
     let first = number("TALLY_PROPERTY_SEED").unwrap_or(1_000);
     let folder = tempfile::tempdir().expect("a folder");
-    let mut n_checked = 0;
+    let (mut n_checked, mut n_inlined) = (0, 0);
     for seed in first..first + programs {
         let text = Program::new(seed).text();
         let mut random = Random(seed);
@@ -303,21 +350,26 @@ fn properties_of_profiles_hold() {
                 inline_ops: [None, Some(5), Some(40)][random.below(3)],
                 file_name: "smith.asm".into(),
             };
-            let module = assemble(&text, &options).expect("generated programs assemble");
-            let case = Case {
-                sources: module.source_map(),
-                module: verify(module).expect("what the assembler makes verifies"),
-                what: format!("seed {seed}, {options:?}"),
-            };
+            let mut case = Case::new(&text, &options);
+            case.what = format!("seed {seed}, {}", case.what);
             let within = run(&case.module, None, Some(MAX_OPS));
             let Some(seen) = within else { continue };
             case.check(&seen, &mut random);
             check_files(&case, &seen, folder.path());
             n_checked += 1;
+            if options.inline_ops.is_some() {
+                check_inlining(&text, &options, &case, &seen);
+                let has_copies = case.sources.sources.len() > case.sources.names.len();
+                n_inlined += u64::from(has_copies);
+            }
         }
     }
     assert!(
         n_checked * 2 > programs,
         "only {n_checked} runs were checked"
+    );
+    assert!(
+        n_inlined * 2 > programs,
+        "only {n_inlined} programs were inlined in"
     );
 }
