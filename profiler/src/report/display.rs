@@ -279,7 +279,7 @@ impl<'a> Report<'a> {
 }
 
 /// A number in groups of three digits.
-fn with_commas(n: u64) -> String {
+pub(crate) fn with_commas(n: u64) -> String {
     let digits = n.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.char_indices() {
