@@ -21,6 +21,9 @@ use support::verified;
 
 /// How long the storms last together, in seconds, unless the environment says otherwise.
 const SECONDS: f64 = 2.0;
+/// A storm goes on until so many signals were handled: on a busy machine many that are sent become
+/// one.
+const MIN_HANDLED: u64 = 500;
 /// How many signals a second are sent.
 const RATE: u32 = 10_000;
 
@@ -83,7 +86,7 @@ const PROGRAM: &str = "
 /// The thread that sends.
 struct Storm {
     is_over: Arc<AtomicBool>,
-    thread: JoinHandle<u64>,
+    thread: Option<JoinHandle<u64>>,
 }
 
 impl Storm {
@@ -97,10 +100,10 @@ impl Storm {
             let (start, mut sent) = (Instant::now(), 0);
             while !ends.load(Relaxed) {
                 let due = start + Duration::from_secs(1) / RATE * sent as u32;
-                while Instant::now() < due {
-                    std::hint::spin_loop();
-                }
-                // SAFETY: the target waits for this thread before it ends, so its id is valid.
+                // To sleep lets the machine run, and handle the signal, when both share a core.
+                thread::sleep(due.saturating_duration_since(Instant::now()));
+                // SAFETY: whoever has the storm is on the target, and dropping it waits for this thread; so
+                // the target lives.
                 let result =
                     unsafe { libc::pthread_kill(target as libc::pthread_t, libc::SIGPROF) };
                 assert_eq!(result, 0, "the signal could be sent");
@@ -108,13 +111,25 @@ impl Storm {
             }
             sent
         });
-        Storm { is_over, thread }
+        Storm {
+            is_over,
+            thread: Some(thread),
+        }
     }
 
     /// Ends the storm: what was sent and is not handled yet is handled before this returns.
-    fn end(self) -> u64 {
+    fn end(mut self) -> u64 {
         self.is_over.store(true, Relaxed);
-        self.thread.join().expect("the storm sends")
+        let thread = self.thread.take().expect("it ends once");
+        thread.join().expect("the storm sends")
+    }
+}
+
+impl Drop for Storm {
+    fn drop(&mut self) {
+        // Also when the test fails in the midst of it.
+        self.is_over.store(true, Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -164,6 +179,7 @@ fn weather(style: Style, lasts: Duration) {
     );
     let mut hosts = Hosts::standard(io);
     let handled = handled();
+    let before = handled.load(Relaxed);
     let storm = RefCell::new(None);
     let sent = Rc::new(Cell::new(0));
     let start = Instant::now();
@@ -177,7 +193,7 @@ fn weather(style: Style, lasts: Duration) {
         let mut storm = storm.borrow_mut();
         storm.get_or_insert_with(Storm::start);
         n_rounds.set(n_rounds.get() + 1);
-        let goes_on = start.elapsed() < lasts;
+        let goes_on = start.elapsed() < lasts || handled.load(Relaxed) - before < MIN_HANDLED;
         if !goes_on && let Some(storm) = storm.take() {
             sends.set(storm.end());
         }
@@ -185,7 +201,6 @@ fn weather(style: Style, lasts: Duration) {
         Ok(())
     });
     let mut vm = Vm::new(module, hosts, config).expect("a machine");
-    let before = handled.load(Relaxed);
     let outcome = vm.run();
     let handled = handled.load(Relaxed) - before;
     assert_eq!(
@@ -203,7 +218,6 @@ fn weather(style: Style, lasts: Duration) {
     );
     assert_eq!(counted, handled, "samples counted and handled");
     assert_eq!(vm.tick_rate().map(|rate| rate.ticks), Some(handled));
-    assert!(handled * 4 > sent, "the storm is one: {handled} of {sent}");
     let bytes = profile.data().counts(Kind::Alloc).totals.total;
     assert_eq!(bytes, vm.allocated_bytes(), "bytes");
     // main calls round, which calls list 21 times, and sum 21 times twice.
