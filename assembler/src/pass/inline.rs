@@ -29,6 +29,10 @@ use crate::successors::components;
 /// How many registers of a class a caller and a copy may have together, so that enough are left
 /// for the windows of calls.
 const MAX_REGISTERS: usize = 128;
+/// By how many times a program may grow, so that many calls of large functions do not take all
+/// memory; and by how many instructions a small one may in any case.
+const MAX_GROWTH: usize = 8;
+const MIN_ROOM: usize = 10_000;
 /// How many registers of a class the windows of a call in a copy may take.
 const MAX_WINDOW: usize = 120;
 
@@ -36,11 +40,17 @@ const MAX_WINDOW: usize = 120;
 pub(crate) fn run(program: &mut Program, max_ops: u32) {
     let calls: Vec<Vec<usize>> = program.functions.iter().map(direct_callees).collect();
     let mut bodies: HashMap<u32, Body> = HashMap::new();
+    let n_instrs: usize = program
+        .functions
+        .iter()
+        .map(|one| instrs(one).count())
+        .sum();
+    let mut room = MAX_GROWTH * n_instrs + MIN_ROOM;
     // Callees come before their callers, so a copy holds what was inlined into the function.
     for component in components::of(&calls) {
         for &index in &component {
             let mut function = std::mem::take(&mut program.functions[index]);
-            inline_calls(program, &mut function, &bodies);
+            inline_calls(program, &mut function, &bodies, &mut room);
             let is_recursive = component.len() > 1 || calls[index].contains(&index);
             if !is_recursive && index != program.entry as usize {
                 let body = Body::of(program, &function, max_ops);
@@ -113,6 +123,7 @@ fn register_counts(function: &Function) -> [usize; 2] {
 struct Body {
     /// Its blocks in layout order; targets are places in this list.
     blocks: Vec<Vec<Instr>>,
+    n_instrs: usize,
     counts: [usize; 2],
     params: [u8; 2],
     /// The parameters that it writes, which need a register of their own.
@@ -170,6 +181,7 @@ impl Body {
             blocks.push(copied);
         }
         Some(Body {
+            n_instrs: blocks.iter().map(Vec::len).sum(),
             blocks,
             counts: register_counts(function),
             params: [function.signature.int_params, function.signature.ref_params],
@@ -180,39 +192,41 @@ impl Body {
 
 /// Inlines what may be into a function. The blocks of a copy stand in the layout behind the block
 /// of the call, so within the same handlers' ranges; behind them stands the rest of that block.
-fn inline_calls(program: &mut Program, function: &mut Function, bodies: &HashMap<u32, Body>) {
+fn inline_calls(
+    program: &mut Program,
+    function: &mut Function,
+    bodies: &HashMap<u32, Body>,
+    room: &mut usize,
+) {
     let base = register_counts(function);
-    let mut position = 0;
-    while position < function.layout.len() {
-        let block = function.layout[position] as usize;
-        let wanted = function.blocks[block].instrs.iter().enumerate();
-        let mut found = wanted.filter_map(|(at, instr)| Some((at, site(instr, bodies, base)?)));
-        let Some((at, (call, body))) = found.next() else {
-            position += 1;
-            continue;
-        };
-        let first = function.blocks.len() as u32;
-        let mut copy = Copy {
-            base,
-            first,
-            sources: HashMap::new(),
-            arguments: HashMap::new(),
-            origin: function.blocks[block].instrs[at].clone(),
-            rest: first + body.blocks.len() as u32,
-        };
-        let (moves, blocks) = copy.make(program, &call, body);
-        let rest = function.blocks[block].instrs.split_off(at + 1);
-        function.blocks[block].instrs.pop();
-        function.blocks[block].instrs.extend(moves);
-        let region = function.blocks[block].region;
-        let all = blocks.into_iter().chain([rest]);
-        function
-            .blocks
-            .extend(all.map(|instrs| Block { instrs, region }));
-        let new = first..=copy.rest;
-        function.layout.splice(position + 1..position + 1, new);
-        // What is behind the copy may call again; the copy itself has been looked at.
-        position += body.blocks.len() + 1;
+    for block in std::mem::take(&mut function.layout) {
+        function.layout.push(block);
+        let region = function.blocks[block as usize].region;
+        let mut current = block as usize;
+        for instr in std::mem::take(&mut function.blocks[current].instrs) {
+            let found = site(&instr, bodies, base).filter(|(_, body)| body.n_instrs <= *room);
+            let Some((call, body)) = found else {
+                function.blocks[current].instrs.push(instr);
+                continue;
+            };
+            *room -= body.n_instrs;
+            let first = function.blocks.len() as u32;
+            let mut copy = Copy {
+                base,
+                first,
+                rest: first + body.blocks.len() as u32,
+                sources: HashMap::new(),
+                arguments: HashMap::new(),
+                origin: instr,
+            };
+            let (moves, blocks) = copy.make(program, &call, body);
+            function.blocks[current].instrs.extend(moves);
+            let all = blocks.into_iter().chain([Vec::new()]);
+            let all = all.map(|instrs| Block { instrs, region });
+            function.blocks.extend(all);
+            function.layout.extend(first..=copy.rest);
+            current = copy.rest as usize;
+        }
     }
 }
 

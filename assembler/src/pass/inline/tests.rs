@@ -313,3 +313,21 @@ fn lines_of_a_copy_are_those_of_the_function() {
         .collect();
     assert_eq!(lines, [1, 7, 8, 2]);
 }
+
+#[test]
+fn a_program_does_not_grow_without_bound() {
+    let body = "a = add a, 1\n".repeat(900);
+    let calls = "a = call g(a)\n".repeat(2_000);
+    let text = format!(
+        "fun f(a: i) -> i {{\n{calls}a = add a, 1\nret a\n}}
+        fun g(a: i) -> i {{\n{body}ret a\n}}
+        fun main() {{ ret }}"
+    );
+    let options = AssembleOptions {
+        inline_ops: Some(1000),
+        ..Default::default()
+    };
+    let module = assemble(&text, &options).expect("the text is right");
+    let copies = module.sources.sources.len() - 3 - 2;
+    assert!((20..100).contains(&copies), "{copies} copies");
+}
