@@ -93,8 +93,8 @@ impl ProfileData {
         self.config
     }
 
-    /// The node of `source`; in a unit with contexts, of its context right under `<main>`. An id out of
-    /// range gives the node of `<unknown>`.
+    /// The node of `source`; in a unit with contexts, of its context right under `<main>`. An id
+    /// out of range gives the node of `<unknown>`.
     #[inline]
     pub fn node(&self, source: SourceId) -> &Node {
         self.nodes.get(source.index()).unwrap_or(&self.nodes[0])

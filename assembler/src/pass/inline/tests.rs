@@ -266,7 +266,12 @@ fn what_is_not_safe_is_not_inlined() {
 fn the_entry_function_and_closures_functions_are_not_inlined() {
     let text = "fun f() { call main()\n n = 1\n ret }
         closure fun c(n: i) -> i { ret n }
-        fun g(n: i) -> i { c = closure c, [], []\n n: i = call_closure c(n)\n n = add n, 1\n ret n }";
+        fun g(n: i) -> i {
+            c = closure c, [], []
+            n: i = call_closure c(n)
+            n = add n, 1
+            ret n
+        }";
     assert_eq!(n_sources(text), 3);
 }
 
