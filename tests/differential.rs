@@ -432,6 +432,7 @@ fn compare(
         profile: profile.clone(),
         fuses: way.fuses,
         census: stress,
+        ..VmConfig::default()
     };
     let (output, errors) = (Shared::default(), Shared::default());
     let io = HostIo::new(

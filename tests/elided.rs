@@ -9,8 +9,8 @@ use repl::assembler::vm::profiler::{Kind, KindSet, Profile, SourceFilter, Style}
 use repl::assembler::vm::{Vm, VmConfig};
 use support::{machine, module_of, root, stderr, vm};
 
-/// Tail calls of each sort: to itself, to others, of closures, by moves and by additions; and `calls`
-/// makes none.
+/// Tail calls of each sort: to itself, to others, of closures, by moves and by additions; and
+/// `calls` makes none.
 const PROGRAM: &str = "
     fun down(n: i) -> i {
         jeq n, 0, done

@@ -216,7 +216,7 @@ impl Case {
                 self.check_sums(profile.data(), kind, seen);
                 let rows = profile.data().counts(kind).rows;
                 for (id, expected) in projected(whole, kind, is_kept).into_iter().enumerate() {
-                    // Nothing says whether `<unknown>` is on the stack of a function that is left out.
+                    // Nothing says whether `<unknown>` is on the stack of what is left out.
                     let has_stack = style == Style::Stack && id != SourceId::UNKNOWN.index();
                     let expected = CountRow {
                         stack: if has_stack {

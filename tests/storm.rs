@@ -102,8 +102,8 @@ impl Storm {
                 let due = start + Duration::from_secs(1) / RATE * sent as u32;
                 // To sleep lets the machine run, and handle the signal, when both share a core.
                 thread::sleep(due.saturating_duration_since(Instant::now()));
-                // SAFETY: whoever has the storm is on the target, and dropping it waits for this thread; so
-                // the target lives.
+                // SAFETY: whoever has the storm is on the target, and dropping it waits for
+                // this thread; so the target lives.
                 let result =
                     unsafe { libc::pthread_kill(target as libc::pthread_t, libc::SIGPROF) };
                 assert_eq!(result, 0, "the signal could be sent");

@@ -45,6 +45,43 @@ fn a_sampled_and_exact_profile() {
     expect("sampled.mem", &String::from_utf8(written).unwrap());
 }
 
+/// Compares a block of the page on memory profiles, or writes it when `BLESS=1` is set.
+fn expect_on_page(info: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/memory.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let fence = format!("```{info}\n");
+    let (before, rest) = page.split_once(&fence).expect("the block is there");
+    let (shown, after) = rest.split_once("```\n").expect("the block ends");
+    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+        fs::write(path, format!("{before}{fence}{text}```\n{after}")).unwrap();
+        return;
+    }
+    assert_eq!(
+        shown, text,
+        "{info} of docs/memory.md differs; BLESS=1 accepts"
+    );
+}
+
+#[test]
+fn the_page_shows_what_is_written() {
+    let options = MemoryReportOptions {
+        top: 3,
+        stacks: true,
+        ..MemoryReportOptions::default()
+    };
+    let mut file = Run::new(0.02, 5, 1).finish();
+    expect_on_page("text,report", &text(&file, &options));
+    file = Run::new(0.001, 4, 1).finish();
+    file.heap = None;
+    let mut written = Vec::new();
+    file.write(&mut written).unwrap();
+    expect_on_page("text,file", &String::from_utf8(written).unwrap());
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/memory/file/mod.rs");
+    let source = fs::read_to_string(source).unwrap().replace("//! ", "");
+    let grammar = source.split("```").nth(1).expect("the grammar is there");
+    expect_on_page("text,grammar", grammar.strip_prefix("text\n").unwrap());
+}
+
 #[test]
 fn at_rate_1_the_samples_are_the_exact_figures() {
     let file = Run::new(1.0, 5, 1).finish();
