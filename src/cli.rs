@@ -75,8 +75,8 @@ enum Command {
 /// How a program is run.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Take profiles: time, alloc, count, mem or mem=RATE (samples of the heap), heap (exact counts of
-    /// it), or several joined by commas
+    /// Take profiles: time, alloc, count, mem or mem=RATE (samples of the heap), heap (exact counts
+    /// of it), or several joined by commas
     #[arg(long, value_name = "KIND[,KIND]", env = "VM_PROFILE")]
     pub(crate) profile: Option<Profiles>,
     /// Profile whole call stacks: for each source also what was charged while it was on the stack
@@ -99,7 +99,8 @@ pub(crate) struct RunArgs {
     /// How many calling contexts a stack profile may tell apart before it folds them
     #[arg(long, value_name = "N", requires = "profile_stack", default_value_t = 1 << 20)]
     pub(crate) max_contexts: usize,
-    /// Where the profile goes [default: mlmon.out; of several kinds, mlmon.KIND.out each; memory.out]
+    /// Where the profile goes [default: mlmon.out; of several kinds, mlmon.KIND.out each;
+    /// memory.out]
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub(crate) profile_out: Option<PathBuf>,
     /// What the sampled words of a memory profile depend on, besides the rate

@@ -258,8 +258,8 @@ impl Vm {
         self.ctx.units.data(unit)
     }
 
-    /// What the machine does with its profiles at a safepoint after [`Interrupt::snapshot`]: as a rule,
-    /// write them. It runs on the machine's thread, between two ops.
+    /// What the machine does with its profiles at a safepoint after [`Interrupt::snapshot`]: as a
+    /// rule, write them. It runs on the machine's thread, between two ops.
     pub fn on_snapshot(&mut self, action: impl FnMut(&Snapshot<'_>) + 'static) {
         self.ctx.on_snapshot = Some(Box::new(action));
     }

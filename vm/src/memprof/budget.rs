@@ -1,9 +1,9 @@
 //! Allocation budgets: a fault at exactly the N-th word of a dynamic extent.
 //!
 //! An extent begins where a function asks for a budget and ends where it says so, or when an
-//! exception leaves the function. Extents nest; the one that ends first decides. The allocation that
-//! would take the first word beyond the budget raises [`Fault::BudgetExceeded`] instead, once: a
-//! budget that has been exceeded is over.
+//! exception leaves the function. Extents nest; the one that ends first decides. The allocation
+//! that would take the first word beyond the budget raises [`Fault::BudgetExceeded`] instead, once:
+//! a budget that has been exceeded is over.
 //!
 //! [`Fault::BudgetExceeded`]: crate::Fault::BudgetExceeded
 
