@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Style, Ticker};
+use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Ticker};
 
 use crate::config::{VmConfig, VmError};
 use crate::heap::{Census, Heap, HeapStats, OutOfMemory, Value};
@@ -117,7 +117,7 @@ impl Vm {
         let has_contexts = config
             .profile
             .as_ref()
-            .is_some_and(|one| one.style() == Style::Stack);
+            .is_some_and(|one| one.data().has_contexts());
         let stack = Stack::new(config.stack_bytes, has_contexts).ok_or(VmError::OutOfMemory(
             OutOfMemory {
                 request_bytes: config.stack_bytes,
