@@ -1,5 +1,7 @@
 //! The embedding API: a machine with a program, from Rust.
 
+pub(crate) mod inspect;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

@@ -29,6 +29,7 @@ mod embed;
 mod show;
 mod units;
 
+pub use embed::inspect::{Datum, HoldError, ObjectData, ReadBack};
 pub use embed::{Interrupt, Outcome, RunError, Vm, VmConfig, VmError};
 pub use heap::{GcStress, HeapConfig, HeapStats, OutOfMemory};
 pub use interp::Trap;

@@ -1,0 +1,268 @@
+//! The profiles that a session keeps, each with its number.
+
+pub(crate) mod diff;
+pub(crate) mod tree;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use assembler::vm::profiler::mlmon::{CountRow, Mlmon, Totals};
+use assembler::vm::profiler::report::{self, Options};
+use assembler::vm::profiler::{
+    Kind, ProfileData, Rate, Source, SourceId, SourceMap, SourceSeqId, Style,
+};
+
+use crate::evaluate::Prepared;
+use crate::render;
+
+/// The most runs that are kept; then the oldest are dropped.
+const MAX_RUNS: usize = 100;
+/// Fewer samples than this say little.
+pub(crate) const MIN_SAMPLES: u64 = 100;
+
+/// A kept profile.
+#[derive(Debug)]
+pub(crate) struct Run {
+    /// What was run.
+    pub(crate) text: String,
+    pub(crate) style: Style,
+    /// The counts of each kind.
+    pub(crate) counts: Vec<Mlmon>,
+    pub(crate) sources: SourceMap,
+    /// The calling contexts of a profile in stack style.
+    pub(crate) contexts: Vec<tree::Context>,
+    pub(crate) rate: Option<Rate>,
+    /// The program, with what it needs to be run again; none of what was loaded or merged.
+    pub(crate) prepared: Option<Rc<Prepared>>,
+    /// Whether the run was stopped before its end.
+    pub(crate) is_partial: bool,
+}
+
+/// The runs, by number.
+#[derive(Debug, Default)]
+pub(crate) struct Runs {
+    runs: Vec<(u32, Run)>,
+    last: u32,
+}
+
+impl Runs {
+    /// Keeps a run and gives its number.
+    pub(crate) fn keep(&mut self, run: Run) -> u32 {
+        self.last += 1;
+        self.runs.push((self.last, run));
+        if self.runs.len() > MAX_RUNS {
+            self.runs.remove(0);
+        }
+        self.last
+    }
+
+    pub(crate) fn get(&self, number: u32) -> Option<&Run> {
+        let found = self.runs.iter().find(|(known, _)| *known == number);
+        found.map(|(_, run)| run)
+    }
+
+    pub(crate) fn last(&self) -> Option<u32> {
+        self.runs.last().map(|(number, _)| *number)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Run)> {
+        self.runs.iter().map(|(number, run)| (*number, run))
+    }
+}
+
+impl Run {
+    /// The run whose counts these are.
+    pub(crate) fn new(
+        text: &str,
+        kinds: impl Iterator<Item = Kind>,
+        data: &ProfileData,
+        sources: SourceMap,
+    ) -> Self {
+        let counts = kinds.filter_map(|kind| data.mlmon(kind, &sources).ok());
+        Self {
+            text: text.to_owned(),
+            style: data.style(),
+            counts: counts.collect(),
+            contexts: tree::contexts(data, &sources),
+            sources,
+            rate: None,
+            prepared: None,
+            is_partial: false,
+        }
+    }
+
+    /// The kinds of the run.
+    pub(crate) fn kinds(&self) -> Vec<Kind> {
+        self.counts.iter().map(|one| one.kind).collect()
+    }
+
+    /// The counts of a kind.
+    pub(crate) fn of_kind(&self, kind: Kind) -> Option<&Mlmon> {
+        self.counts.iter().find(|one| one.kind == kind)
+    }
+
+    /// One line for lists.
+    pub(crate) fn describe(&self) -> Vec<String> {
+        let kinds: Vec<&str> = self.counts.iter().map(|one| one.kind.as_str()).collect();
+        let mut kinds = kinds.join(",");
+        if self.style == Style::Stack {
+            kinds += " --stack";
+        }
+        if self.is_partial {
+            kinds += " (partial)";
+        }
+        let totals = self
+            .counts
+            .iter()
+            .map(|one| amount(one.kind, one.totals.total));
+        vec![kinds, totals.collect::<Vec<_>>().join(" / ")]
+    }
+
+    /// The tables of these kinds, as `mlprof` prints them, each with its sampling line.
+    pub(crate) fn tables(&self, kinds: &[Kind], options: &Options) -> Result<String, String> {
+        let mut text = String::new();
+        for mlmon in self.counts.iter().filter(|one| kinds.contains(&one.kind)) {
+            let mut table = Vec::new();
+            let files = [mlmon.clone()];
+            report::run(&self.text, &self.sources, &files, options, &mut table)
+                .map_err(|error| error.to_string())?;
+            for line in String::from_utf8_lossy(&table).lines() {
+                text.push_str(line.trim_end());
+                text.push('\n');
+            }
+            if mlmon.kind == Kind::Time {
+                text.push_str(&self.sampling());
+            }
+        }
+        Ok(text)
+    }
+
+    /// What the timer was asked for and what it gave, and whether that is enough.
+    fn sampling(&self) -> String {
+        let Some(time) = self.of_kind(Kind::Time) else {
+            return String::new();
+        };
+        let n_samples = time.totals.total + time.totals.total_gc;
+        let mut text = match self.rate {
+            Some(rate) => {
+                let got = match rate.measured_hz() {
+                    Some(hz) => format!("{hz:.1} Hz"),
+                    None => "none".into(),
+                };
+                format!("sampling: asked {} Hz, got {got}, ", rate.asked_hz)
+            }
+            None => "sampling: ".into(),
+        };
+        text += &format!("{} samples", render::count(n_samples));
+        if n_samples > 0 {
+            // Half the width of the interval of a share of one half, the widest there is.
+            let error = 98.0 / (n_samples as f64).sqrt();
+            text += &format!(", error at most {error:.1} points at 95 %");
+        }
+        text.push('\n');
+        if n_samples < MIN_SAMPLES {
+            text += &format!(
+                "warning: fewer than {MIN_SAMPLES} samples say little: run more work, or use \
+                 `:prof count`, which is exact\n"
+            );
+        }
+        text
+    }
+
+    /// The sum of runs, by the names of their sources.
+    pub(crate) fn merged(runs: &[&Run], text: String) -> Result<Self, String> {
+        let first = runs.first().ok_or("nothing to merge")?;
+        if runs.iter().any(|run| run.kinds() != first.kinds()) {
+            return Err("runs of different kinds cannot be merged".into());
+        }
+        let mut sources = SourceMap::new();
+        let mut ids: HashMap<String, usize> = HashMap::new();
+        for (id, name) in sources.names.iter().enumerate() {
+            ids.insert(name.clone(), id);
+        }
+        for name in runs.iter().flat_map(|run| &run.sources.names) {
+            ids.entry(name.clone()).or_insert_with(|| {
+                let id = sources.names.len();
+                sources.names.push(name.clone());
+                sources.sources.push(Source {
+                    name: assembler::vm::profiler::NameId(id as u32),
+                    successors: SourceSeqId::EMPTY,
+                });
+                id
+            });
+        }
+        let same_style = runs.iter().all(|run| run.style == first.style);
+        let style = if same_style {
+            first.style
+        } else {
+            Style::Current
+        };
+        let counts = first.kinds().into_iter().map(|kind| {
+            let mut rows = vec![CountRow::default(); sources.names.len()];
+            let mut totals = Totals::default();
+            for run in runs {
+                let Some(mlmon) = run.of_kind(kind) else {
+                    continue;
+                };
+                totals.total += mlmon.totals.total;
+                totals.total_gc += mlmon.totals.total_gc;
+                for (name, row) in run.sources.names.iter().zip(&mlmon.names) {
+                    let sum = &mut rows[ids[name]];
+                    sum.current += row.current;
+                    if style == Style::Stack {
+                        sum.stack += row.stack;
+                        sum.stack_gc += row.stack_gc;
+                    }
+                }
+            }
+            Mlmon {
+                kind,
+                style,
+                magic: 0,
+                totals,
+                sources: rows.clone(),
+                names: rows,
+            }
+        });
+        Ok(Self {
+            text,
+            style,
+            counts: counts.collect(),
+            contexts: tree::merged(runs, &sources),
+            sources,
+            rate: None,
+            prepared: None,
+            is_partial: runs.iter().any(|run| run.is_partial),
+        })
+    }
+}
+
+/// A count of a kind with its unit.
+pub(crate) fn amount(kind: Kind, count: u64) -> String {
+    format!("{} {}", render::count(count), unit(kind))
+}
+
+/// What a kind counts.
+pub(crate) fn unit(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Time => "ticks",
+        Kind::Alloc => "bytes",
+        Kind::Count => "calls",
+    }
+}
+
+/// The count of a node of one kind.
+fn of_node(node: &assembler::vm::profiler::Node, kind: Kind) -> u64 {
+    match kind {
+        Kind::Time => node.ticks.load(Relaxed),
+        Kind::Alloc => node.bytes.load(Relaxed),
+        Kind::Count => node.calls.load(Relaxed),
+    }
+}
+
+/// The label of a source: its name without the place.
+pub(crate) fn label(sources: &SourceMap, source: SourceId) -> &str {
+    let name = sources.name_of(source).unwrap_or("?");
+    name.split('\t').next().unwrap_or(name)
+}
