@@ -63,7 +63,7 @@ impl SessionIo {
     /// Those of the output.
     pub fn write_text(&self, text: &str) -> io::Result<()> {
         let mut state = self.output.lock();
-        if !state.is_at_start && !text.is_empty() {
+        if !state.is_at_start {
             state.writer.write_all(b"\n")?;
         }
         state.is_at_start = true;

@@ -33,7 +33,7 @@ mod validate;
 mod values;
 
 pub use assembler;
-pub use commands::manual;
+pub use commands::{command_names, manual};
 pub use edge::{batch, interact};
 pub use io::{SessionIo, SharedLines};
 pub use session::{Reply, Session};

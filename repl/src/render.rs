@@ -16,6 +16,8 @@ pub(crate) struct Shape {
     pub(crate) elements: usize,
     /// Whether cells that end in null are shown as lists.
     pub(crate) lists: bool,
+    /// Whether raw fields of records and closures are shown as doubles.
+    pub(crate) floats: bool,
 }
 
 impl Default for Shape {
@@ -24,6 +26,7 @@ impl Default for Shape {
             depth: 6,
             elements: 40,
             lists: true,
+            floats: false,
         }
     }
 }
@@ -141,7 +144,15 @@ impl Printer<'_> {
         if !refs.is_empty() && !ints.is_empty() {
             self.text.push_str(", ");
         }
-        self.items(ints, |printer, one| printer.text.push_str(&one.to_string()));
+        self.items(ints, |printer, &one| printer.raw(one));
+    }
+
+    /// A raw field, of which nothing says what it is.
+    fn raw(&mut self, word: i64) {
+        match self.shape.floats {
+            true => self.text.push_str(&float(f64::from_bits(word as u64))),
+            false => self.text.push_str(&word.to_string()),
+        }
     }
 
     fn items<T>(&mut self, items: &[T], mut show: impl FnMut(&mut Self, &T)) {
@@ -236,7 +247,7 @@ impl Printer<'_> {
             }
             match element {
                 Value::Ref(datum) => self.datum(datum, depth + 1),
-                Value::Int(number) => self.text.push_str(&number.to_string()),
+                Value::Int(number) => self.raw(number),
                 Value::Float(bits) => self.text.push_str(&float(f64::from_bits(bits))),
             }
             n_shown += 1;

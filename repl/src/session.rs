@@ -260,9 +260,9 @@ impl Session {
             .map_err(|wrong| wrong.to_string())?;
         if !input.names.is_empty() && input.names.len() != kinds.len() {
             return Err(format!(
-                "{} names cannot be bound to {} values",
-                input.names.len(),
-                kinds.len()
+                "{} cannot be bound to {}",
+                plural(input.names.len(), "name"),
+                plural(kinds.len(), "value")
             ));
         }
         let parcel = self.store.parcel(&objects);
@@ -436,6 +436,13 @@ impl Failure {
             text,
             is_interrupted: false,
         }
+    }
+}
+
+fn plural(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) fn set(session: &mut Session, text: &str) -> Result<String, String> {
         ["-s"] => settings.shows_costs = false,
         ["+l"] => settings.shape.lists = true,
         ["-l"] => settings.shape.lists = false,
+        ["+f"] => settings.shape.floats = true,
+        ["-f"] => settings.shape.floats = false,
         ["depth", word] => settings.shape.depth = number(word)?.min(100),
         ["length", word] => settings.shape.elements = number(word)?,
         ["hz", word] => {
@@ -38,16 +40,18 @@ pub(super) fn set(session: &mut Session, text: &str) -> Result<String, String> {
         }
         _ => {
             return Err(format!(
-                "`{text}` cannot be set; there are +s, -s, +l, -l, depth N, length N and hz N"
+                "`{text}` cannot be set; there are +s, -s, +l, -l, +f, -f, depth N, length N and \
+                 hz N"
             ));
         }
     }
     let sign = |is_on| if is_on { '+' } else { '-' };
     Ok(match words.as_slice() {
         [] => format!(
-            "{}s {}l depth {} length {} hz {}\n",
+            "{}s {}l {}f depth {} length {} hz {}\n",
             sign(settings.shows_costs),
             sign(settings.shape.lists),
+            sign(settings.shape.floats),
             settings.shape.depth,
             settings.shape.elements,
             settings.hz

@@ -65,6 +65,11 @@ fn indented(details: &str) -> String {
     details.lines().map(|line| format!("  {line}\n")).collect()
 }
 
+/// The names of all commands.
+pub fn command_names() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(|command| command.name)
+}
+
 /// The reference part of `docs/repl.md`.
 pub fn manual() -> String {
     let mut text = String::new();

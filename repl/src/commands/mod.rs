@@ -12,7 +12,7 @@ mod table;
 
 pub(crate) use files::signature;
 pub(crate) use help::form;
-pub use help::manual;
+pub use help::{command_names, manual};
 pub(crate) use table::COMMANDS;
 
 use crate::session::Session;
@@ -80,7 +80,7 @@ pub(crate) fn run(session: &mut Session, line: &str) -> Result<String, String> {
     // What is stopped holds on to values; nothing may move them.
     let is_harmless = match command.name {
         ":dis" => rest.split_whitespace().count() == 1,
-        ":functions" | ":type" | ":values" => true,
+        ":functions" | ":type" | ":values" | ":set" => true,
         name => command.group == Group::Control && name != ":run",
     };
     if session.debugger.is_stopped() && !is_harmless {
@@ -122,11 +122,8 @@ fn choose<'a>(word: &str, words: &[&'a str], what: &str, hint: &str) -> Result<&
     if let Some(exact) = words.iter().find(|known| **known == word) {
         return Ok(exact);
     }
-    let fitting: Vec<&str> = words
-        .iter()
-        .copied()
-        .filter(|known| known.starts_with(word))
-        .collect();
+    let is_prefix = |known: &&str| word != ":" && known.starts_with(word);
+    let fitting: Vec<&str> = words.iter().copied().filter(is_prefix).collect();
     match fitting.as_slice() {
         [only] => Ok(only),
         [] => Err(format!("`{word}` is no {what}; {hint}")),

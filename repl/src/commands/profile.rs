@@ -183,13 +183,13 @@ pub(super) fn show(session: &mut Session, text: &str) -> Result<String, String> 
     let (_, run) = number.run(session)?;
     let words = words_of(rest)?;
     let mut args: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-    args.push("-".into());
+    args.push("run".into());
     let has_options = args.len() > 1;
     let invocation = report::parse_args(&args[..]).map_err(|error| match error {
         UsageError::Help => "the options are those of `vm prof`".into(),
         UsageError::Wrong(message) => message,
     })?;
-    if invocation.program != Path::new("-") || !invocation.files.is_empty() {
+    if invocation.program != Path::new("run") || !invocation.files.is_empty() {
         return Err("`:prof show` takes a run and options of `vm prof`".into());
     }
     let options = match has_options {
@@ -325,7 +325,7 @@ fn write_run(run: &Run, path: &Path) -> Result<String, String> {
         let shown = path.display();
         mlmon
             .write_file(&path)
-            .map_err(|error| format!("{shown}: {error}"))?;
+            .map_err(|error| format!("cannot write {shown}: {}", error.kind()))?;
         answer += &format!("{shown}: {}\n", amount(mlmon.kind, mlmon.totals.total));
     }
     if let Some(prepared) = &run.prepared {

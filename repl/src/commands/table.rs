@@ -59,10 +59,10 @@ output thrown away."
         "unbinds values"
         ""
         files::forget;
-    ":set" "[+s | -s | +l | -l | depth N | length N | hz N]" Cost Nothing
+    ":set" "[+s | -s | +l | -l | +f | -f | depth N | length N | hz N]" Cost Nothing
         "sets how evaluations are shown, or lists the settings"
         "`+s` adds a line with the cost of each evaluation: time, ops, bytes, the share of the time
-that collections took. `-l` shows the cells of lists as records. `depth` and `length`
+that collections took. `-l` shows the cells of lists as records; `+f` raw fields as doubles. `depth` and `length`
 cut what is shown of values. `hz` is the rate of time profiles."
         costs::set;
     ":time" "EXPR" Cost Expressions

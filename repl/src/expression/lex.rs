@@ -124,14 +124,15 @@ impl Lexer {
         if digits.contains(['.', 'e', 'E']) {
             return digits.parse().map(Token::Float).map_err(|_| wrong());
         }
+        let is_decimal = digits.bytes().all(|byte| byte.is_ascii_digit());
         match digits.parse::<u64>() {
             // 2^63 is right behind a minus sign only; it wraps to the same bits.
             Ok(number) if number <= 1 << 63 => Ok(Token::Int(number as i64)),
-            Ok(_) => Err(Wrong::new(
+            _ if is_decimal => Err(Wrong::new(
                 column,
                 format!("`{text}` does not fit into 64 bits"),
             )),
-            Err(_) => Err(wrong()),
+            _ => Err(wrong()),
         }
     }
 

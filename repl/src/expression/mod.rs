@@ -13,11 +13,13 @@
 //!         | ("i64" | "f64" | "bytes") "[" numbers "]"       an array
 //!         | NAME "(" [ expr { "," expr } ] ")"              a call
 //!         | NAME "{" [ expr { "," expr } ] "}"              a closure
-//!         | NAME [ ".i" N | ".f" N | ".r" N ]               a value, or a field of it
+//!         | NAME { ".i" N | ".f" N | ".r" N }               a value, or a field of it
 //! ```
 
+mod calls;
 mod compile;
 mod lex;
+mod operators;
 mod parse;
 
 pub(crate) use compile::{Compiled, VALUE_HOST, compile};
