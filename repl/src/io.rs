@@ -1,12 +1,9 @@
 //! Where the programs of a session read and write.
 
-use std::io::{self, BufRead, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufWriter, LineWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assembler::vm::host::HostIo;
-
-/// Bytes of output that a program may keep before they are written.
-const BUFFER_BYTES: usize = 1 << 16;
 
 /// What programs read and write.
 #[derive(Clone)]
@@ -73,14 +70,16 @@ impl SessionIo {
 
     /// For one run of a program.
     pub(crate) fn host(&self, arguments: Vec<Vec<u8>>) -> HostIo {
-        let output = BufWriter::with_capacity(BUFFER_BYTES, self.output.clone());
+        let output = self.output.clone();
+        let error = Unbuffered(output.clone());
         match &self.input {
-            Input::Process => HostIo::process(arguments).redirected(output, self.output.clone()),
+            // Somebody may be watching.
+            Input::Process => HostIo::process(arguments).redirected(LineWriter::new(output), error),
             Input::Lines(lines) => {
                 let input = OneLine(lines.clone());
-                HostIo::new(input, output, self.output.clone(), arguments)
+                HostIo::new(input, BufWriter::new(output), error, arguments)
             }
-            Input::Empty => HostIo::new(io::empty(), output, self.output.clone(), arguments),
+            Input::Empty => HostIo::new(io::empty(), BufWriter::new(output), error, arguments),
         }
     }
 
@@ -125,6 +124,21 @@ impl Write for Output {
 
     fn flush(&mut self) -> io::Result<()> {
         self.lock().writer.flush()
+    }
+}
+
+/// What is written here is out at once.
+struct Unbuffered(Output);
+
+impl Write for Unbuffered {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.0.write(bytes)?;
+        self.0.flush()?;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
