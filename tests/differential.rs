@@ -383,6 +383,7 @@ fn compare(
         fuel: way.fuel.then_some(1 << 40),
         profile: profile.clone(),
         fuses: way.fuses,
+        census: stress,
     };
     let (output, errors) = (Shared::default(), Shared::default());
     let io = HostIo::new(

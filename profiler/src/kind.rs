@@ -158,7 +158,7 @@ pub struct UnknownWord {
 }
 
 impl UnknownWord {
-    fn new(what: &'static str, word: &str, choices: &'static str) -> UnknownWord {
+    pub(crate) fn new(what: &'static str, word: &str, choices: &'static str) -> UnknownWord {
         UnknownWord {
             what,
             word: word.to_owned(),

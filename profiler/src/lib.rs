@@ -10,6 +10,9 @@
 //!   calling contexts, from which all columns of MLton's reports follow.
 //! - [`mlmon`] reads and writes the profile file, `mlmon.out`.
 //! - [`report`] is `mlprof`: tables and call graphs.
+//! - [`sampling`] decides which words of the heap are sampled, names call stacks by numbers, and
+//!   turns what was seen into estimates.
+//! - [`memory`] holds profiles of memory, sampled and exact, with their file and their report.
 //!
 //! ```
 //! use profiler::{Kind, Profile, SourceId};
@@ -39,13 +42,16 @@
 mod columns;
 mod context;
 mod data;
+mod files;
 mod filter;
 mod kind;
 mod lines;
+pub mod memory;
 pub mod mlmon;
 mod node;
 mod profile;
 pub mod report;
+pub mod sampling;
 mod show_sources;
 mod source;
 mod ticker;

@@ -17,6 +17,7 @@ use crate::interp::trace::Backtrace;
 use crate::interp::word::Frame;
 use crate::interp::{Exit, SNAPSHOT, Trap};
 use crate::load::{LoadConfig, LoadError, Location, Program};
+use crate::memprof::{Memprof, callbacks};
 use crate::show;
 use crate::units::{self, Unit, UnitError, Units};
 use crate::verify::VerifiedModule;
@@ -35,6 +36,9 @@ pub struct VmConfig {
     pub profile: Option<Arc<Profile>>,
     /// Whether ops are fused into superinstructions. Off, programs do the same more slowly.
     pub fuses: bool,
+    /// Whether the heap keeps, with each object, the source that allocated it, for
+    /// [`Vm::census`]. It costs nothing between collections.
+    pub census: bool,
 }
 
 impl Default for VmConfig {
@@ -45,6 +49,7 @@ impl Default for VmConfig {
             fuel: None,
             profile: None,
             fuses: true,
+            census: false,
         }
     }
 }
@@ -134,8 +139,8 @@ impl Interrupt {
 /// A machine with a loaded program.
 pub struct Vm {
     // The order matters for dropping: code and context refer to the nodes.
-    ctx: Box<Context>,
-    program: Box<Program>,
+    pub(crate) ctx: Box<Context>,
+    pub(crate) program: Box<Program>,
     config: VmConfig,
     cell: Arc<CurrentCell>,
     attention: Arc<AtomicU32>,
@@ -180,6 +185,7 @@ impl Vm {
             sink: &sink,
             counts_fuel: config.fuel.is_some(),
             fuses: config.fuses,
+            has_census: config.census,
         };
         let mut program = Box::new(Program::load(module, load, &mut heap)?);
         let cell = Arc::new(CurrentCell::new());
@@ -206,6 +212,7 @@ impl Vm {
             program: &raw mut *program,
             broken: None,
             units: Units::new(config.profile.clone()),
+            memprof: Memprof::default(),
             gc_node,
             contexts: match &config.profile {
                 Some(profile) if has_contexts => profile.data(),
@@ -372,6 +379,8 @@ impl Vm {
         }
         let ticker = self.start_ticker().map_err(RunError::Setup)?;
         self.execute(function, ints);
+        // SAFETY: the run is over, and its program has not been replaced.
+        unsafe { callbacks::end_run(&mut *self.ctx) };
         if let Some(ticker) = ticker {
             self.tick_rate = Some(ticker.rate());
         }
@@ -476,11 +485,14 @@ impl Vm {
             sink: &self.sink,
             counts_fuel: self.config.fuel.is_some(),
             fuses: self.config.fuses,
+            has_census: self.config.census,
         };
         let module = self.program.module.clone();
         *self.program = Program::load(module, load, &mut heap)?;
         heap.stats = stats;
+        heap.census = self.ctx.heap.census.take();
         self.ctx.heap = heap;
+        self.ctx.heap_is_new();
         self.ctx.handles.clear();
         self.ctx.exception = Value::ZERO;
         self.ctx.broken = None;
@@ -525,13 +537,6 @@ impl Vm {
 
     /// A place in the program as `function (file:line)`, for backtraces.
     pub fn describe(&self, location: Location) -> String {
-        let function = &self.program.module.functions[location.function as usize];
-        match function.line_at(location.offset) {
-            Some(entry) => {
-                let file = &self.program.module.files[entry.file as usize];
-                format!("{} ({file}:{})", function.name, entry.line)
-            }
-            None => format!("{} (offset {:#x})", function.name, location.offset),
-        }
+        self.program.describe(location)
     }
 }

@@ -26,6 +26,7 @@ mod heap;
 pub mod host;
 
 mod embed;
+pub mod memprof;
 mod show;
 mod units;
 

@@ -22,7 +22,7 @@ mod write;
 
 use crate::{Kind, Style};
 
-pub use read::{MAX_FILE_BYTES, ReadError};
+pub use crate::files::{MAX_FILE_BYTES, ReadError};
 
 /// The first line of every `mlmon.out`.
 pub(crate) const HEADER: &str = "MLton prof";

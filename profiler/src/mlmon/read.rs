@@ -1,17 +1,16 @@
 //! Reading `mlmon.out`, whoever wrote it.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
-use std::{fmt, str};
 
 use super::{CountRow, HEADER, Mlmon, Totals};
 use crate::Style;
+use crate::files::{self, ReadError};
 use crate::lines::{LineError, Lines};
 
-/// The biggest file that is read, in bytes: room for several million sources.
-pub const MAX_FILE_BYTES: u64 = 1 << 28;
+/// What a reader is told that the file is not.
+const FILE_TYPE: &str = "an mlmon.out file";
 
 impl Mlmon {
     /// Reads the text of a file. Memory use is bounded by the length of the text, whatever the
@@ -44,34 +43,12 @@ impl Mlmon {
         })
     }
 
-    /// Reads the file at `path`, at most [`MAX_FILE_BYTES`] of it.
+    /// Reads the file at `path`, which may have at most [`MAX_FILE_BYTES`](super::MAX_FILE_BYTES).
     ///
     /// # Errors
     /// Names the file, and the line if the file could be read.
     pub fn read_file(path: &Path) -> Result<Mlmon, ReadError> {
-        let error = |cause| ReadError {
-            path: path.to_owned(),
-            cause,
-        };
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(|e| error(Cause::Io(e)))?;
-        file.take(MAX_FILE_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|e| error(Cause::Io(e)))?;
-        if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(error(Cause::TooBig));
-        }
-        let text = str::from_utf8(&bytes).map_err(|e| error(Cause::Line(not_text(&bytes, &e))))?;
-        Mlmon::parse(text).map_err(|e| error(Cause::Line(e)))
-    }
-}
-
-fn not_text(bytes: &[u8], error: &str::Utf8Error) -> LineError {
-    let before = &bytes[..error.valid_up_to()];
-    let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-    LineError {
-        line,
-        problem: "this is not text, so not an mlmon.out file".to_owned(),
+        files::read(path, FILE_TYPE, Mlmon::parse)
     }
 }
 
@@ -109,56 +86,6 @@ fn rows(lines: &mut Lines<'_>, style: Style, what: &str) -> Result<Vec<CountRow>
         });
     }
     Ok(rows)
-}
-
-/// A file that could not be read as an `mlmon.out`.
-#[derive(Debug)]
-pub struct ReadError {
-    path: PathBuf,
-    cause: Cause,
-}
-
-#[derive(Debug)]
-enum Cause {
-    Io(io::Error),
-    TooBig,
-    Line(LineError),
-}
-
-impl ReadError {
-    /// The file at fault.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The line at fault, from 1, if the file could be read.
-    pub fn line(&self) -> Option<usize> {
-        match &self.cause {
-            Cause::Line(error) => Some(error.line),
-            Cause::Io(_) | Cause::TooBig => None,
-        }
-    }
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match &self.cause {
-            Cause::Io(error) => write!(f, "{path}: {error}"),
-            Cause::TooBig => write!(f, "{path}: bigger than {MAX_FILE_BYTES} bytes"),
-            Cause::Line(LineError { line, problem }) => write!(f, "{path}:{line}: {problem}"),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.cause {
-            Cause::Io(error) => Some(error),
-            Cause::Line(error) => Some(error),
-            Cause::TooBig => None,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -270,7 +197,7 @@ mod tests {
                     _ => bytes.insert(at, b"9 \n"[random(3)]),
                 }
             }
-            if let Ok(text) = str::from_utf8(&bytes) {
+            if let Ok(text) = std::str::from_utf8(&bytes) {
                 let _ = Mlmon::parse(text);
             } else if round % 100 == 0 {
                 std::fs::write(&path, &bytes).unwrap();

@@ -1,11 +1,10 @@
 //! Writing `mlmon.out`, in full or not at all.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::{CountRow, HEADER, Mlmon};
-use crate::Style;
+use crate::{Style, files};
 
 impl Mlmon {
     /// Writes the file's text, byte for byte as MLton's runtime does.
@@ -48,59 +47,14 @@ impl Mlmon {
     /// # Errors
     /// Those of the file system. The temporary file is removed.
     pub fn write_file(&self, path: &Path) -> io::Result<()> {
-        let is_device = path.starts_with("/dev") || path.starts_with("/proc");
-        match fs::metadata(path) {
-            Ok(found) if is_device || !found.is_file() => {
-                let mut out = BufWriter::new(File::options().append(true).open(path)?);
-                self.write(&mut out)?;
-                out.flush()
-            }
-            Ok(_) => self.replace_file(&fs::canonicalize(path)?),
-            Err(error) if is_device => Err(error),
-            // It does not exist yet; any other trouble will show when it is made.
-            Err(_) => self.replace_file(path),
-        }
-    }
-
-    fn replace_file(&self, path: &Path) -> io::Result<()> {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".mlmon-");
-        set_permissions(&mut builder);
-        let mut out = BufWriter::new(builder.tempfile_in(folder)?);
-        self.write(&mut out)?;
-        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        sync_folder(folder)
-    }
-}
-
-/// The file is made with the permissions that the umask allows, as `fopen` would, not with the
-/// narrow ones of a temporary file.
-#[cfg(unix)]
-fn set_permissions(builder: &mut tempfile::Builder<'_, '_>) {
-    use std::os::unix::fs::PermissionsExt;
-    builder.permissions(fs::Permissions::from_mode(0o666));
-}
-
-#[cfg(not(unix))]
-fn set_permissions(_builder: &mut tempfile::Builder<'_, '_>) {}
-
-/// The rename itself survives a crash only once the folder is synced. A file system that cannot
-/// sync a folder still has the new file, so that is not an error.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    match File::open(folder).and_then(|folder| folder.sync_all()) {
-        Err(error) if error.kind() == io::ErrorKind::StorageFull => Err(error),
-        _ => Ok(()),
+        files::write(path, ".mlmon-", |out| self.write(out))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::mlmon::Totals;
     use crate::{Kind, SourceMap};

@@ -279,7 +279,7 @@ fn seconds(ticks: u64) -> String {
 }
 
 /// A number in groups of three digits.
-fn with_commas(n: u64) -> String {
+pub(crate) fn with_commas(n: u64) -> String {
     let digits = n.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.char_indices() {

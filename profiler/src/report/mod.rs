@@ -46,11 +46,13 @@ use std::path::PathBuf;
 
 pub use args::{Invocation, USAGE, UsageError, parse_args};
 pub use display::run;
+pub(crate) use display::with_commas;
 pub use error::ReportError;
 pub use keep::{Column, Keep, KeepError};
 pub use merge::load_files;
 pub use program::load_sources;
 pub use regexp::{Regexp, RegexpError};
+pub(crate) use table::write as write_table;
 
 /// The ticks that a time profile counts as one second, as `mlprof` does.
 pub const TICKS_PER_SECOND: f64 = 100.0;

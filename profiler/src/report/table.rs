@@ -5,7 +5,7 @@ use std::io::{self, Write};
 /// Writes a table. Column heads are centred and underlined; the first column is aligned to the
 /// left and the others to the right. Every row must have as many cells as there are heads. Widths
 /// are in bytes, as upstream's are.
-pub(super) fn write(out: &mut dyn Write, heads: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
+pub(crate) fn write(out: &mut dyn Write, heads: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     let mut widths: Vec<usize> = heads.iter().map(|head| head.len()).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {

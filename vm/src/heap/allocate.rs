@@ -43,8 +43,13 @@ impl Heap {
 
     /// An array with header and length written and its elements not; `None` when a collection is
     /// due first. The caller must fill the elements before anything else happens, and then call
-    /// [`Heap::born`].
-    pub(crate) fn try_array(&mut self, kind: Kind, length: usize) -> Option<*mut u64> {
+    /// [`Heap::born`]. `source` goes into the header.
+    pub(crate) fn try_array(
+        &mut self,
+        kind: Kind,
+        length: usize,
+        source: HeaderSource,
+    ) -> Option<*mut u64> {
         let bytes = array_bytes(kind, length)?;
         let (object, flags) = if bytes <= SMALL_LIMIT_BYTES {
             (self.try_small(bytes)?, 0)
@@ -53,7 +58,7 @@ impl Heap {
         };
         // SAFETY: the object's memory is ours alone and holds at least two words.
         unsafe {
-            object.write(array_header(kind) | flags);
+            object.write(array_header(kind) | flags | source.bits());
             object.add(1).write(length as u64);
             // The last word of a byte array may be padding; equal strings have equal words.
             if matches!(kind, Kind::ByteArray | Kind::Text) && length > 0 {
@@ -75,6 +80,9 @@ impl Heap {
 
     /// Room for a large object; `None` when it must not be had without a collection.
     fn try_large(&mut self, bytes: usize) -> Option<*mut u64> {
+        if self.is_watched(bytes) {
+            return None;
+        }
         let region = match self.spare.take_if(|spare| spare.bytes() == bytes) {
             Some(spare) => spare,
             None if self.is_large_due(bytes) => return None,
@@ -84,6 +92,9 @@ impl Heap {
         self.large.push(Large { region });
         self.large_bytes += bytes;
         self.stats.allocated_bytes += bytes as u64;
+        self.weak.born_large(object);
+        // The clock has moved on, so the watched word is nearer to the nursery's top.
+        self.set_hard_limit(self.hard_limit);
         Some(object)
     }
 
@@ -146,7 +157,7 @@ impl Heap {
             self.remembered_slots.push(slot);
             if self.remembered_slots.len() >= MAX_LOGGED_SLOTS {
                 // The next allocation collects, so that the log cannot outgrow the heap.
-                self.limit = self.top;
+                self.set_hard_limit(self.top);
             }
         } else {
             self.remember_object(object);

@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use super::allocate::Block;
+use super::census::{Survivor, Tally};
 use super::layout::*;
 use super::{GcStress, Heap, OutOfMemory};
 
@@ -112,20 +113,26 @@ impl Heap {
     }
 
     fn is_stress_due(&self, bytes: usize) -> bool {
-        let allowed = self.limit as usize - self.top as usize;
+        let allowed = self.hard_limit as usize - self.top as usize;
         self.config.stress == GcStress::On && allowed < bytes.min(super::SMALL_LIMIT_BYTES)
     }
 
     unsafe fn collect_phase(&mut self, phase: Phase, roots: Roots<'_>) -> Result<(), OutOfMemory> {
         let start = Instant::now();
         self.count_allocated();
+        // The census is taken out so that the scan reads and writes nothing else for it.
+        let mut census = self.census.take();
         // SAFETY: the caller's promise.
         let moved_bytes = unsafe {
-            match phase {
-                Phase::Minor => self.minor(roots)?,
-                Phase::Major => self.major(roots)?,
+            match (phase, &mut census) {
+                (Phase::Minor, None) => self.minor(roots, &mut ()),
+                (Phase::Minor, Some(census)) => self.minor(roots, &mut **census),
+                (Phase::Major, None) => self.major(roots, &mut ()),
+                (Phase::Major, Some(census)) => self.major(roots, &mut **census),
             }
         };
+        self.census = census;
+        let moved_bytes = moved_bytes?;
         self.empty_nursery();
         match phase {
             Phase::Minor => {
@@ -136,6 +143,9 @@ impl Heap {
                 self.stats.major_collections += 1;
                 self.stats.copied_bytes += moved_bytes;
                 self.live_bytes = self.old_bytes + self.large_bytes;
+                if let Some(census) = &mut self.census {
+                    census.major_is_over();
+                }
                 self.stats.max_live_bytes = self.stats.max_live_bytes.max(self.live_bytes as u64);
             }
         }
@@ -168,11 +178,16 @@ impl Heap {
         }
         self.top = start;
         self.counted = start;
-        self.limit = self.nursery.end();
+        self.set_hard_limit(self.nursery.end());
     }
 
     /// Promotes what is alive in the nursery. Returns the bytes promoted.
-    unsafe fn minor(&mut self, roots: Roots<'_>) -> Result<u64, OutOfMemory> {
+    unsafe fn minor(
+        &mut self,
+        roots: Roots<'_>,
+        tally: &mut impl Tally,
+    ) -> Result<u64, OutOfMemory> {
+        tally.starts(Phase::Minor);
         let mut scan = self.scan_from_here();
         let before = self.old_used_bytes();
         // SAFETY: the roots are the caller's; remembered objects and slots are outside the
@@ -180,26 +195,33 @@ impl Heap {
         // those clear the remembered set.
         unsafe {
             for &mut (start, length) in roots.iter_mut() {
-                self.promote_range(start, length)?;
+                self.promote_range(start, length, tally)?;
             }
             for object in std::mem::take(&mut self.remembered) {
                 *object |= LOG;
                 let shape = shape_of(object);
-                self.promote_range(object.add(shape.first_ref), shape.n_refs)?;
+                self.promote_range(object.add(shape.first_ref), shape.n_refs, tally)?;
             }
             for slot in std::mem::take(&mut self.remembered_slots) {
-                self.promote_range(slot, 1)?;
+                self.promote_range(slot, 1, tally)?;
             }
             while let Some(object) = self.next_copied(&mut scan) {
                 let shape = shape_of(object);
-                self.promote_range(object.add(shape.first_ref), shape.n_refs)?;
+                self.promote_range(object.add(shape.first_ref), shape.n_refs, tally)?;
                 scan.position = object.add(shape.words);
             }
         }
+        // SAFETY: survivors of the nursery are forwarded, and it still stands.
+        unsafe { self.weak.minor_is_over() };
         Ok(self.old_used_bytes() - before)
     }
 
-    unsafe fn promote_range(&mut self, start: *mut u64, length: usize) -> Result<(), OutOfMemory> {
+    unsafe fn promote_range(
+        &mut self,
+        start: *mut u64,
+        length: usize,
+        tally: &mut impl Tally,
+    ) -> Result<(), OutOfMemory> {
         for index in 0..length {
             // SAFETY: the caller's range.
             let slot = unsafe { start.add(index) };
@@ -209,14 +231,19 @@ impl Heap {
             };
             if self.nursery.contains(object) {
                 // SAFETY: a pointer into the nursery is to an object or to what was one.
-                unsafe { *slot = Value::pointer(self.evacuate(object)?).0 };
+                unsafe { *slot = Value::pointer(self.evacuate(object, tally)?).0 };
             }
         }
         Ok(())
     }
 
     /// Copies all that lives to fresh blocks. Returns the bytes copied.
-    unsafe fn major(&mut self, roots: Roots<'_>) -> Result<u64, OutOfMemory> {
+    unsafe fn major(
+        &mut self,
+        roots: Roots<'_>,
+        tally: &mut impl Tally,
+    ) -> Result<u64, OutOfMemory> {
+        tally.starts(Phase::Major);
         let from = std::mem::take(&mut self.old);
         self.old_bytes = 0;
         self.remembered.clear();
@@ -226,23 +253,25 @@ impl Heap {
         // SAFETY: the roots are the caller's; `from` keeps the old blocks until the end.
         unsafe {
             for &mut (start, length) in roots.iter_mut() {
-                self.copy_range(start, length, &mut reached_large)?;
+                self.copy_range(start, length, &mut reached_large, tally)?;
             }
             loop {
                 if let Some(object) = self.next_copied(&mut scan) {
                     let shape = shape_of(object);
                     let first = object.add(shape.first_ref);
-                    self.copy_range(first, shape.n_refs, &mut reached_large)?;
+                    self.copy_range(first, shape.n_refs, &mut reached_large, tally)?;
                     scan.position = object.add(shape.words);
                 } else if let Some(object) = reached_large.pop() {
                     let shape = shape_of(object);
                     let first = object.add(shape.first_ref);
-                    self.copy_range(first, shape.n_refs, &mut reached_large)?;
+                    self.copy_range(first, shape.n_refs, &mut reached_large, tally)?;
                 } else {
                     break;
                 }
             }
         }
+        // SAFETY: survivors are forwarded or marked, and from-space still stands.
+        unsafe { self.weak.major_is_over() };
         drop(from);
         self.sweep_large();
         Ok(self.old_used_bytes())
@@ -253,6 +282,7 @@ impl Heap {
         start: *mut u64,
         length: usize,
         reached_large: &mut Vec<*mut u64>,
+        tally: &mut impl Tally,
     ) -> Result<(), OutOfMemory> {
         for index in 0..length {
             // SAFETY: the caller's range.
@@ -265,10 +295,17 @@ impl Heap {
             let header = unsafe { *object };
             if header & 1 == 0 || header & (LARGE | STATIC) == 0 {
                 // SAFETY: neither large nor static: the object lies in from-space.
-                unsafe { *slot = Value::pointer(self.evacuate(object)?).0 };
+                unsafe { *slot = Value::pointer(self.evacuate(object, tally)?).0 };
             } else if header & (LARGE | MARK) == LARGE {
                 // SAFETY: large objects stay where they are until the sweep.
-                unsafe { *object |= MARK };
+                unsafe {
+                    let survivor = Survivor {
+                        words: shape_of(object).words,
+                        was_young: false,
+                        is_moved: false,
+                    };
+                    *object = tally.survivor(header, survivor) | MARK;
+                }
                 reached_large.push(object);
             }
         }
@@ -277,7 +314,11 @@ impl Heap {
 
     /// The new address of an object in from-space, which is copied when it is first asked for.
     #[inline]
-    unsafe fn evacuate(&mut self, object: *mut u64) -> Result<*mut u64, OutOfMemory> {
+    unsafe fn evacuate<T: Tally>(
+        &mut self,
+        object: *mut u64,
+        tally: &mut T,
+    ) -> Result<*mut u64, OutOfMemory> {
         // SAFETY: the caller passes the address of an object or of a forwarded one.
         unsafe {
             let header = *object;
@@ -287,7 +328,12 @@ impl Heap {
             let words = shape_of(object).words;
             let copy = self.old_room(words)?;
             copy.copy_from_nonoverlapping(object, words);
-            *copy = header | LOG;
+            let survivor = Survivor {
+                words,
+                was_young: T::COUNTS && self.nursery.contains(object),
+                is_moved: true,
+            };
+            *copy = tally.survivor(header, survivor) | LOG;
             *object = copy as u64;
             Ok(copy)
         }

@@ -8,10 +8,11 @@
 //!   bit 6       LOG     outside the nursery and not remembered
 //!   bit 7       LARGE   in a region of its own, never moved
 //!   bit 8       STATIC  never moved or freed
-//!   bits 9-15   kept for ages and samples
+//!   bits 9-11   age     how many major collections it has lived through, if there is a census
+//!   bits 12-15  zero
 //!   records:    byte 2 references, byte 3 raw words, bytes 4-5 tag
 //!   closures:   byte 4 captured references, byte 5 captured raw words
-//!   bits 48-63  kept for the allocation site
+//!   bits 48-63  source that allocated the object, if there is a census
 //!
 //! record    header, references, raw words
 //! closure   header, function, captured references, captured raw words
@@ -82,6 +83,50 @@ pub(crate) const fn record_header(tag: u16, n_refs: u8, n_ints: u8) -> u64 {
 pub(crate) const fn closure_header(n_refs: u8, n_ints: u8) -> u64 {
     Kind::Closure.header_byte() as u64 | (n_refs as u64) << 32 | (n_ints as u64) << 40
 }
+
+/// The source that allocated an object, as headers hold it: 0 when nobody asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HeaderSource(u16);
+
+impl HeaderSource {
+    /// Nobody's.
+    pub(crate) const NONE: Self = Self(0);
+    /// What stands for all sources beyond those that headers can tell apart.
+    pub(crate) const OTHER: u16 = u16::MAX;
+
+    /// The source of this index, or the one that stands for all further ones.
+    pub(crate) fn new(source_index: usize) -> Self {
+        Self(u16::try_from(source_index).unwrap_or(Self::OTHER))
+    }
+
+    /// The source as the upper half of an allocation's operand holds it.
+    pub(crate) fn operand(self) -> u32 {
+        (self.0 as u32) << 16
+    }
+
+    /// The source in the upper half of an allocation's operand.
+    pub(crate) fn of_operand(operand: i32) -> Self {
+        Self((operand as u32 >> 16) as u16)
+    }
+
+    /// The source of a header.
+    pub(crate) fn of(header: u64) -> Self {
+        Self((header >> 48) as u16)
+    }
+
+    pub(crate) fn bits(self) -> u64 {
+        (self.0 as u64) << 48
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a header holds the object's age.
+pub(crate) const AGE_SHIFT: u32 = 9;
+/// The highest age: that many major collections, or more.
+pub(crate) const MAX_AGE: u64 = 7;
 
 /// The header of an array or a string.
 pub(crate) const fn array_header(kind: Kind) -> u64 {

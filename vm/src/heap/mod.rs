@@ -25,21 +25,32 @@
 //! # Room for what comes
 //!
 //! `limit` is the one word that allocation compares with; whatever wants to see an allocation
-//! lowers it. Roots come from the caller as a list of ranges, so that a stack watermark can hand
-//! in fewer of them. Bits of the header are kept for ages, samples and allocation sites.
+//! lowers it ([`Heap::watch`]). Roots come from the caller as a list of ranges, so that a stack
+//! watermark can hand in fewer of them.
+//!
+//! # The word clock
+//!
+//! Allocated words are numbered from 0 on, large objects included ([`Heap::clock`]). A *watched* word
+//! is one that must not be allocated without asking: the limit is lowered to it, so that watching
+//! costs nothing until the word is reached. Tracked blocks are weak references that collections
+//! update (`weak.rs`); a census counts survivors by the source in their headers (`census.rs`).
 
 mod allocate;
+mod census;
 mod check;
 mod collect;
 mod layout;
 mod region;
 mod stats;
+mod weak;
 
 pub use stats::HeapStats;
 
 pub(crate) use allocate::SMALL_LIMIT_BYTES;
+pub(crate) use census::Census;
 pub(crate) use collect::Phase;
 pub(crate) use layout::*;
+pub(crate) use weak::{Fate, Weak};
 
 use region::Region;
 
@@ -105,6 +116,10 @@ pub(crate) struct Heap {
     pub(crate) top: *mut u64,
     /// Where small allocation must stop and ask.
     pub(crate) limit: *mut u64,
+    /// Where small allocation must collect: `limit` but for watched words.
+    hard_limit: *mut u64,
+    /// The number of the first word that may not be allocated without asking.
+    watched: u64,
     /// The first word of the nursery that the byte counter does not know yet.
     counted: *mut u64,
     nursery: Region,
@@ -122,6 +137,10 @@ pub(crate) struct Heap {
     live_bytes: usize,
     stress_countdown: u32,
     config: HeapConfig,
+    /// Tracked blocks.
+    pub(crate) weak: Weak,
+    /// Counts of survivors by source, when they are asked for.
+    pub(crate) census: Option<Box<Census>>,
     pub(crate) stats: HeapStats,
 }
 
@@ -140,6 +159,8 @@ impl Heap {
         let mut heap = Self {
             top: nursery.start(),
             limit: nursery.start(),
+            hard_limit: nursery.start(),
+            watched: u64::MAX,
             counted: nursery.start(),
             nursery,
             old: Vec::new(),
@@ -153,6 +174,8 @@ impl Heap {
             live_bytes: 0,
             stress_countdown: 0,
             config,
+            weak: Weak::default(),
+            census: None,
             stats: HeapStats::default(),
         };
         heap.reset_limit(0);
@@ -186,13 +209,55 @@ impl Heap {
     /// Lets allocation run to the nursery's end, or, under stress, only for the next
     /// `request_bytes`, so that each allocation asks first.
     fn reset_limit(&mut self, request_bytes: usize) {
-        self.limit = match self.config.stress {
+        let limit = match self.config.stress {
             GcStress::Off => self.nursery.end(),
             GcStress::On => {
                 let wanted = self.top.wrapping_byte_add(request_bytes);
                 wanted.min(self.nursery.end())
             }
         };
+        self.set_hard_limit(limit);
+    }
+
+    /// Lets allocation run to `limit`, or to the watched word if that comes before.
+    fn set_hard_limit(&mut self, limit: *mut u64) {
+        self.hard_limit = limit;
+        let room_words = (limit as usize - self.top as usize) as u64 / 8;
+        let free_words = self.watched.saturating_sub(self.clock());
+        self.limit = if free_words < room_words {
+            self.top.wrapping_add(free_words as usize)
+        } else {
+            limit
+        };
+    }
+
+    /// How many words were allocated so far; the number of the next word.
+    pub(crate) fn clock(&self) -> u64 {
+        self.allocated_bytes() / 8
+    }
+
+    /// Makes every allocation ask that would take the word of this number or a later one, by failing
+    /// until another word is watched.
+    pub(crate) fn watch(&mut self, word: u64) {
+        self.watched = word;
+        self.set_hard_limit(self.hard_limit);
+    }
+
+    /// Whether an allocation of so many bytes would take the watched word.
+    pub(crate) fn is_watched(&self, bytes: usize) -> bool {
+        self.clock().saturating_add(bytes as u64 / 8) > self.watched
+    }
+
+    /// Whether an allocation of so many bytes must wait for a collection.
+    pub(crate) fn is_due(&self, bytes: usize) -> bool {
+        if bytes <= SMALL_LIMIT_BYTES {
+            return (self.top as usize).saturating_add(bytes) > self.hard_limit as usize;
+        }
+        let has_spare = self
+            .spare
+            .as_ref()
+            .is_some_and(|spare| spare.bytes() == bytes);
+        !has_spare && self.is_large_due(bytes)
     }
 
     fn out_of_memory(&self, request_bytes: usize) -> OutOfMemory {

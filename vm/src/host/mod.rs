@@ -6,6 +6,7 @@
 
 mod inspect;
 mod io;
+mod memory;
 mod standard;
 
 pub use io::HostIo;
@@ -15,8 +16,9 @@ use std::path::Path;
 
 use crate::heap::{Kind, OutOfMemory, Phase, Value, array_bytes, bytes_of};
 use crate::interp::machine::{Context, Machine};
-use crate::interp::slow::{collect_with_roots, take_attention};
+use crate::interp::slow::{collect_with_roots, header_source, take_attention};
 use crate::isa::Signature;
+use crate::memprof::{Room, Source, make_room};
 use crate::units::{self, Unit};
 
 /// Why a host function does not return to the program.
@@ -28,6 +30,8 @@ pub enum HostError {
     Exit(u8),
     /// Input or output failed: the run ends with this message.
     Io(String),
+    /// A result would exceed an allocation budget: the program gets a fault that it can handle.
+    BudgetExceeded,
     /// There is no memory for a result.
     OutOfMemory(OutOfMemory),
     /// A signal asks for the end of the run.
@@ -225,12 +229,11 @@ impl HostCall {
         // SAFETY: the context is the running machine's. The string is filled before anything
         // else is allocated.
         unsafe {
-            let object = match (*self.ctx).heap.try_array(Kind::Text, text.len()) {
-                Some(object) => object,
-                None => {
-                    self.collect(bytes, None)?;
-                    let again = (*self.ctx).heap.try_array(Kind::Text, text.len());
-                    again.expect("a collection has made room for this very request")
+            let source = header_source(self.ctx, self.pc);
+            let object = loop {
+                match (*self.ctx).heap.try_array(Kind::Text, text.len(), source) {
+                    Some(object) => break object,
+                    None => self.make_room(bytes)?,
                 }
             };
             object
@@ -246,6 +249,23 @@ impl HostCall {
     /// Collects the whole heap.
     pub fn collect_all(&mut self) -> Result<(), HostError> {
         self.collect(0, Some(Phase::Major))
+    }
+
+    /// Makes room for a block, which must be allocated next.
+    fn make_room(&mut self, bytes: usize) -> Result<(), HostError> {
+        let Self {
+            pc,
+            caller_refs,
+            ctx,
+            sp,
+            ..
+        } = *self;
+        // SAFETY: the registers are the caller's at the word of this call.
+        match unsafe { make_room(pc, caller_refs, ctx, sp, bytes, Source::Deserialised) } {
+            Room::Ready => Ok(()),
+            Room::Fault => Err(HostError::BudgetExceeded),
+            Room::OutOfMemory(error) => Err(HostError::OutOfMemory(error)),
+        }
     }
 
     fn collect(&mut self, bytes: usize, force: Option<Phase>) -> Result<(), HostError> {

@@ -19,6 +19,8 @@ pub enum Fault {
     MatchFailed = 5,
     /// A host function was asked for something that it cannot do.
     HostFailed = 6,
+    /// More was allocated than a budget allows.
+    BudgetExceeded = 7,
 }
 
 /// The tag of the records that faults are.
@@ -26,13 +28,14 @@ pub const FAULT_TAG: u16 = u16::MAX;
 
 impl Fault {
     /// All faults.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Overflow,
         Self::DivideByZero,
         Self::IndexOutOfBounds,
         Self::WrongKind,
         Self::MatchFailed,
         Self::HostFailed,
+        Self::BudgetExceeded,
     ];
 
     /// The fault of a code.
@@ -50,6 +53,7 @@ impl fmt::Display for Fault {
             Self::WrongKind => "wrong kind of value",
             Self::MatchFailed => "no case of a match fits",
             Self::HostFailed => "a host function failed",
+            Self::BudgetExceeded => "allocation budget exceeded",
         })
     }
 }

@@ -29,6 +29,7 @@ use super::word::{Frame, OpWord, Pc};
 use crate::heap::{Heap, KIND_MASK, Kind, OutOfMemory, Value};
 use crate::host::Hosts;
 use crate::load::Program;
+use crate::memprof::Memprof;
 use crate::units::Units;
 
 /// What a machine has besides the five registers. Handlers reach it through a pointer.
@@ -57,6 +58,8 @@ pub(crate) struct Context {
     pub(crate) broken: Option<OutOfMemory>,
     /// Units of profile data.
     pub(crate) units: Units,
+    /// Memory profiles.
+    pub(crate) memprof: Memprof,
     pub(crate) stack: Stack,
     /// What collections are charged to; null in stack style, where each context has its own.
     pub(crate) gc_node: *const Node,
@@ -250,6 +253,22 @@ impl Machine {
     #[inline(always)]
     pub(crate) unsafe fn overflow(self) -> Pc {
         unsafe { slow::overflow(self.pc, self.ints, self.refs, self.ctx, self.sp) }
+    }
+
+    /// Goes on where a slow path has said.
+    #[inline(always)]
+    pub(crate) unsafe fn resume(self) -> Pc {
+        unsafe {
+            let Resume { pc, ints, refs, sp } = (*self.ctx).resume;
+            Self {
+                pc,
+                ints,
+                refs,
+                sp,
+                ..self
+            }
+            .go(pc)
+        }
     }
 
     /// Goes on where a slow path has said, looking first whether attention is wanted: a handler may

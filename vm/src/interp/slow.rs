@@ -13,15 +13,43 @@ use super::machine::{Context, Machine, Resume, WantedContext};
 use super::trace::Backtrace;
 use super::word::{Frame, Pc};
 use super::{Exit, SNAPSHOT, Trap};
-use crate::heap::{OutOfMemory, Value, record_header};
+use crate::heap::{HeaderSource, OutOfMemory, Value, record_header};
 use crate::host::{HostCall, HostError};
+use crate::memprof::{self, Room, callbacks};
 
 handlers! {
-    /// Collects so that `ctx.request_bytes` can be had, then does the word again
+    /// Makes room for `ctx.request_bytes` and samples them, then does the word again
     #[cold]
     #[inline(never)]
     fn collect(m) {
-        if collect_garbage(m.pc, m.refs, m.ctx, m.sp) { m.go(m.pc) } else { m.stop() }
+        match make_requested_room(m.pc, m.refs, m.ctx, m.sp) {
+            Way::Again => m.go(m.pc),
+            Way::Fault => raise_fault(m.pc, m.ints, m.refs, m.ctx, m.sp),
+            Way::Stop => m.stop(),
+        }
+    }
+    /// Handles events of memory profiles before the op whose handler this replaces
+    #[cold]
+    #[inline(never)]
+    fn handle_events(m) {
+        match begin_callbacks(m.pc, m.ints, m.refs, m.ctx, m.sp) {
+            true => m.resume(),
+            false => overflow(m.pc, m.ints, m.refs, m.ctx, m.sp),
+        }
+    }
+    /// Goes on after a callback, with the next one or with the program
+    #[cold]
+    #[inline(never)]
+    fn callback_returned(m) {
+        end_callback(m.pc, m.ints, m.refs, m.ctx, m.sp);
+        m.resume()
+    }
+    /// Notes that the program has returned from the frame whose return is caught, and goes on
+    #[cold]
+    #[inline(never)]
+    fn barrier(m) {
+        let pc = meet_barrier(m.ctx);
+        m.go(pc)
     }
     /// Raises `ctx.fault`
     #[cold]
@@ -65,9 +93,9 @@ handlers! {
     #[inline(never)]
     fn call_host(m) {
         match call_host_function(m.pc, m.ints, m.refs, m.ctx, m.sp) {
-            HostOutcome::Next => m.next(),
-            HostOutcome::Fault => raise_fault(m.pc, m.ints, m.refs, m.ctx, m.sp),
-            HostOutcome::Stop => m.stop(),
+            Way::Again => m.next(),
+            Way::Fault => raise_fault(m.pc, m.ints, m.refs, m.ctx, m.sp),
+            Way::Stop => m.stop(),
         }
     }
 }
@@ -81,19 +109,81 @@ unsafe fn trap(pc: Pc, ctx: *mut Context, sp: *mut Frame, trap: Trap) {
     }
 }
 
-/// Collects; `false` when the run must end.
+/// How a run goes on after slow work.
+enum Way {
+    /// With the word that asked, or behind it if that was a host call.
+    Again,
+    /// The fault in `ctx.fault` is raised.
+    Fault,
+    /// The run ends.
+    Stop,
+}
+
 #[inline(never)]
-unsafe fn collect_garbage(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut Frame) -> bool {
+unsafe fn make_requested_room(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut Frame) -> Way {
     // SAFETY: `pc` is the word that asks; a machine's registers are consistent at every word.
     unsafe {
         let bytes = (*ctx).request_bytes;
-        match collect_with_roots(pc, refs, ctx, sp, bytes, None) {
-            Ok(()) => true,
-            Err(error) => {
+        match memprof::make_room(pc, refs, ctx, sp, bytes, memprof::Source::Normal) {
+            Room::Ready => Way::Again,
+            Room::Fault => Way::Fault,
+            Room::OutOfMemory(error) => {
                 trap(pc, ctx, sp, Trap::OutOfMemory(error));
-                false
+                Way::Stop
             }
         }
+    }
+}
+
+/// Sets `ctx.resume` to the first callback; `false` when there is no room for its registers.
+#[inline(never)]
+unsafe fn begin_callbacks(
+    pc: Pc,
+    ints: *mut u64,
+    refs: *mut u64,
+    ctx: *mut Context,
+    sp: *mut Frame,
+) -> bool {
+    let machine = Machine {
+        pc,
+        ints,
+        refs,
+        ctx,
+        sp,
+    };
+    // SAFETY: `pc` is the armed word.
+    unsafe {
+        let resume = callbacks::begin(machine);
+        if let Some(resume) = resume {
+            (*ctx).resume = resume;
+        }
+        resume.is_some()
+    }
+}
+
+/// Sets `ctx.resume` to what comes after a callback.
+#[inline(never)]
+unsafe fn end_callback(pc: Pc, ints: *mut u64, refs: *mut u64, ctx: *mut Context, sp: *mut Frame) {
+    let machine = Machine {
+        pc,
+        ints,
+        refs,
+        ctx,
+        sp,
+    };
+    // SAFETY: `pc` is the word behind the call of callbacks.
+    unsafe { (*ctx).resume = callbacks::returned(machine) }
+}
+
+#[inline(never)]
+unsafe fn meet_barrier(ctx: *mut Context) -> Pc {
+    // SAFETY: the frame with the barrier has just been popped.
+    unsafe {
+        let first = (*ctx).stack.first_frame();
+        (*ctx)
+            .memprof
+            .stack
+            .meet_barrier(&mut *(*ctx).program, first)
     }
 }
 
@@ -119,10 +209,13 @@ pub(crate) unsafe fn collect_with_roots(
         let (live, length) = (*ctx).stack.live_refs(refs, count);
         (*ctx).stack.clear_stale(sp, refs, live);
         let handles = &mut (*ctx).handles;
+        let [closures, values] = (*ctx).memprof.roots();
         let mut roots = [
             (live, length),
             (handles.as_mut_ptr(), handles.len()),
             (&raw mut (*ctx).exception.0, 1),
+            closures,
+            values,
         ];
         let cell = (*ctx).cell;
         let interrupted = (*cell).current();
@@ -136,7 +229,14 @@ pub(crate) unsafe fn collect_with_roots(
         let moved = (*ctx).heap.moved_bytes() - before;
         (*gc_node).charge_bytes(moved);
         (*cell).publish(interrupted);
+        if let Some(census) = &mut (*ctx).heap.census {
+            census.blame((*(*ctx).program).source_at(pc).index(), moved);
+        }
         (*ctx).broken = result.err();
+        if result.is_ok() {
+            memprof::collection_is_over(ctx);
+            callbacks::arm_after(ctx, pc);
+        }
         result
     }
 }
@@ -175,26 +275,37 @@ pub(crate) unsafe fn context_of(
     }
 }
 
+/// The source that an object's header holds which is allocated at a word without its own.
+///
+/// # Safety
+/// `ctx` is the machine's that is at a word of its program.
+pub(crate) unsafe fn header_source(ctx: *const Context, pc: Pc) -> HeaderSource {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (*ctx).heap.census {
+            Some(_) => HeaderSource::new((*(*ctx).program).source_at(pc).index()),
+            None => HeaderSource::NONE,
+        }
+    }
+}
+
 /// Makes the record that a fault is and puts it into `ctx.exception`.
 #[inline(never)]
 unsafe fn make_fault(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut Frame) -> bool {
     const BYTES: usize = 16;
     // SAFETY: as for `collect_garbage`; the record is written before anything else happens.
     unsafe {
-        let object = match (*ctx).heap.try_small(BYTES) {
-            Some(object) => object,
-            None => {
-                (*ctx).request_bytes = BYTES;
-                if !collect_garbage(pc, refs, ctx, sp) {
-                    return false;
-                }
-                match (*ctx).heap.try_small(BYTES) {
-                    Some(object) => object,
-                    None => unreachable!("a collection has made room for this very request"),
-                }
+        (*ctx).request_bytes = BYTES;
+        let object = loop {
+            if let Some(object) = (*ctx).heap.try_small(BYTES) {
+                break object;
+            }
+            // A budget is exceeded once: then its fault is raised instead, and there is room.
+            if let Way::Stop = make_requested_room(pc, refs, ctx, sp) {
+                return false;
             }
         };
-        *object = record_header(FAULT_TAG, 0, 1);
+        *object = record_header(FAULT_TAG, 0, 1) | header_source(ctx, pc).bits();
         *object.add(1) = (*ctx).fault as u64;
         let known = (*(*ctx).program).node_at(pc);
         let node = known.unwrap_or_else(|| (*(*ctx).cell).current());
@@ -238,10 +349,19 @@ unsafe fn unwind(
                     machine.publish(handler.node);
                 }
                 (*ctx).resume = at;
+                (*ctx).memprof.unwind((*ctx).stack.first_frame(), at.sp);
+                callbacks::arm_at(ctx, at.pc);
                 return true;
             }
-            let below = at.sp.sub(1);
-            let frame = *below;
+            let mut below = at.sp.sub(1);
+            let mut frame = *below;
+            frame.pc = program.return_pc(frame.pc);
+            if program.is_callback_return(frame.pc) {
+                // Below it is the frame of the op that has caused the callback.
+                callbacks::raised(ctx);
+                below = below.sub(1);
+                frame = *below;
+            }
             // A return address is behind its call; the word before it belongs to the call.
             let is_first = frame.pc == program.halt();
             let call = if is_first { frame.pc } else { frame.pc.sub(1) };
@@ -304,12 +424,6 @@ unsafe fn overflow_stack(pc: Pc, ctx: *mut Context, sp: *mut Frame) {
     }
 }
 
-enum HostOutcome {
-    Next,
-    Fault,
-    Stop,
-}
-
 #[inline(never)]
 unsafe fn call_host_function(
     pc: Pc,
@@ -317,7 +431,7 @@ unsafe fn call_host_function(
     refs: *mut u64,
     ctx: *mut Context,
     sp: *mut Frame,
-) -> HostOutcome {
+) -> Way {
     // SAFETY: the word is a host call's, whose function was bound when the program was loaded.
     unsafe {
         let machine = Machine {
@@ -335,31 +449,35 @@ unsafe fn call_host_function(
         match (*function)(&mut call) {
             // A host function may not have minded that the heap has failed.
             Ok(()) => match (*ctx).broken {
-                None => HostOutcome::Next,
+                None => Way::Again,
                 Some(error) => {
                     trap(pc, ctx, sp, Trap::OutOfMemory(error));
-                    HostOutcome::Stop
+                    Way::Stop
                 }
             },
             Err(HostError::Failed) => {
                 (*ctx).fault = Fault::HostFailed;
-                HostOutcome::Fault
+                Way::Fault
+            }
+            Err(HostError::BudgetExceeded) => {
+                (*ctx).fault = Fault::BudgetExceeded;
+                Way::Fault
             }
             Err(HostError::Exit(code)) => {
                 (*ctx).exit = Exit::Code(code);
-                HostOutcome::Stop
+                Way::Stop
             }
             Err(HostError::Io(message)) => {
                 trap(pc, ctx, sp, Trap::Host(message));
-                HostOutcome::Stop
+                Way::Stop
             }
             Err(HostError::OutOfMemory(error)) => {
                 trap(pc, ctx, sp, Trap::OutOfMemory(error));
-                HostOutcome::Stop
+                Way::Stop
             }
             Err(HostError::Interrupted(signal)) => {
                 trap(pc, ctx, sp, Trap::Interrupted(signal));
-                HostOutcome::Stop
+                Way::Stop
             }
         }
     }

@@ -32,7 +32,10 @@ impl Backtrace {
         let location = |level: usize| match level {
             0 => program.location(pc),
             // A return address is behind its call; the word before it belongs to the call.
-            _ => program.location(frame_at(level - 1).pc.wrapping_sub(1)),
+            _ => {
+                let return_pc = program.return_pc(frame_at(level - 1).pc);
+                program.location(return_pc.wrapping_sub(1))
+            }
         };
         let n_levels = depth + 1;
         let n_skipped = n_levels.saturating_sub(2 * KEPT);

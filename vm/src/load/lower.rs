@@ -5,9 +5,13 @@ use std::ptr;
 use profiler::{Node, SourceId};
 
 use super::plan::{Leaves, Plan};
-use super::{Charge, LoadConfig, LoadError, LoadedFunction, LoadedHandler, Mode, Program};
-use crate::heap::{Heap, OutOfMemory, Value};
-use crate::interp::handlers::{branch, call};
+use super::select::by_mode;
+use super::{
+    BARRIER, CALLBACK, Charge, LoadConfig, LoadError, LoadedFunction, LoadedHandler, Mode, Program,
+};
+use crate::heap::{HeaderSource, Heap, OutOfMemory, Value};
+use crate::interp::handlers::{branch, call, mode};
+use crate::interp::slow;
 use crate::interp::word::{DataWord, Handler, NodeWord, OpWord, Word};
 use crate::isa::{Op, Signature};
 use crate::module::{Constant, Module};
@@ -46,10 +50,10 @@ pub(super) fn lower(
         callee: config.sink,
         caller: config.sink,
     };
-    let mut code = vec![Word { nodes: sink }, op_word(call::halt, [0; 4], 0)];
+    let (mut code, mut node_words) = stubs(config, sink);
+    let callback_return = code.len() - 1;
     let mut call_fixups = Vec::new();
     let mut open_sources = Vec::new();
-    let mut node_words = Vec::new();
     let mut entries = Vec::new();
     for (index, plan) in plans.iter().enumerate() {
         let mut lowering = Lowering {
@@ -107,7 +111,40 @@ pub(super) fn lower(
         functions,
         node_words,
         open_sources,
+        mode: config.mode(),
+        callback_return,
     })
+}
+
+/// The words before the functions, and which of them hold nodes; see `stubs.rs`.
+fn stubs(config: LoadConfig<'_>, sink: NodeWord) -> (Vec<Word>, Vec<u32>) {
+    let data = Word {
+        data: DataWord { x: 0, y: 0 },
+    };
+    let call = by_mode!(call::call_closure, config.mode(), config.counts());
+    let mut code = vec![
+        Word { nodes: sink },
+        op_word(call::halt, [0; 4], 0),
+        Word { nodes: sink },
+        op_word(slow::barrier, [0; 4], 0),
+        data,
+        op_word(call, [0; 4], 0),
+    ];
+    debug_assert_eq!(code.len(), CALLBACK + 1);
+    let mut node_words = Vec::new();
+    if config.is_profiled() {
+        node_words.push(code.len() as u32);
+        code.push(match config.mode() {
+            // A context that a call of a closure remembers.
+            Mode::Stack => data,
+            Mode::Off | Mode::Current => {
+                node_words.push(BARRIER as u32 - 1);
+                Word { nodes: sink }
+            }
+        });
+    }
+    code.push(op_word(slow::callback_returned, [0; 4], 0));
+    (code, node_words)
 }
 
 /// String constants as static objects; other constants stay where they are.
@@ -121,7 +158,7 @@ fn make_texts(module: &Module, heap: &mut Heap) -> Result<Vec<Value>, OutOfMemor
 
 /// The source that is charged where a function has none open: the program's own top level in the
 /// entry function, nobody in particular elsewhere.
-fn base_source(module: &Module, function: usize) -> SourceId {
+pub(super) fn base_source(module: &Module, function: usize) -> SourceId {
     if function == module.entry as usize {
         SourceId::MAIN
     } else {
@@ -130,7 +167,7 @@ fn base_source(module: &Module, function: usize) -> SourceId {
 }
 
 /// A signature as a closure call's word holds it.
-pub(super) fn signature_word(sig: Signature) -> u32 {
+pub(crate) fn signature_word(sig: Signature) -> u32 {
     u32::from_le_bytes([
         sig.int_params,
         sig.ref_params,
@@ -332,7 +369,19 @@ impl<'a> Lowering<'a> {
 
     /// Whether calls do something for a profile.
     pub(super) fn is_profiled(&self) -> bool {
-        self.config.mode() != Mode::Off || self.config.counts()
+        self.config.is_profiled()
+    }
+
+    /// The source that is current at the op that is lowered, as the upper half of the operand of an
+    /// allocation; 0 when headers do not hold it.
+    pub(super) fn header_source(&self) -> i32 {
+        if !self.config.has_census {
+            return 0;
+        }
+        let stack = self.facts.stacks[self.current_op].expect("only reached ops are lowered");
+        let top = self.facts.control_stacks.top(stack);
+        let source = top.map_or(self.base_source, |(source, _)| source);
+        HeaderSource::new(source.index()).operand() as i32
     }
 
     /// What a direct call enters.

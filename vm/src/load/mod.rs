@@ -11,6 +11,7 @@ mod fuse;
 mod lower;
 mod plan;
 mod select;
+mod stubs;
 
 use std::ptr;
 
@@ -19,6 +20,8 @@ use profiler::{Kind, Node, Profile, SourceId, Style};
 use crate::heap::{Heap, OutOfMemory};
 use crate::interp::word::{DataWord, NodeWord, Pc, Word};
 use crate::verify::VerifiedModule;
+
+pub(crate) use lower::signature_word;
 
 /// What calls and returns do for a profile, besides counting; see `interp::handlers::mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,8 @@ pub(crate) struct LoadConfig<'a> {
     pub(crate) counts_fuel: bool,
     /// Whether superinstructions are used; tests compare with and without.
     pub(crate) fuses: bool,
+    /// Whether allocations put their source into headers.
+    pub(crate) has_census: bool,
 }
 
 impl LoadConfig<'_> {
@@ -83,6 +88,11 @@ impl LoadConfig<'_> {
     /// Whether entries of sources are counted.
     pub(crate) fn counts(&self) -> bool {
         self.has(Kind::Count)
+    }
+
+    /// Whether calls do something for a profile.
+    pub(crate) fn is_profiled(&self) -> bool {
+        self.mode() != Mode::Off || self.counts()
     }
 
     /// Whom allocations are charged to.
@@ -107,11 +117,20 @@ pub(crate) struct Program {
     /// Lists of open sources that the code points to, in stack style.
     #[expect(dead_code, reason = "held for the code that points into it")]
     open_sources: Vec<Box<[SourceId]>>,
+    /// What calls and returns do for a profile.
+    mode: Mode,
+    /// The word behind the call of callbacks.
+    callback_return: usize,
 }
 
 /// The word that ends a run. Before it stands a word of nodes, as before every word that a return
 /// of a profiled program may go to.
 const HALT: usize = 1;
+/// The word that a frame returns to whose return is caught, behind a word of nodes. The word behind it
+/// says where the frame returns to in truth.
+const BARRIER: usize = 3;
+/// The call of callbacks of memory profiles.
+const CALLBACK: usize = 5;
 
 /// A function in threaded code. Closures point to it, so it must not move.
 #[repr(C)]
@@ -247,6 +266,33 @@ impl Program {
     pub(crate) fn node_at(&self, pc: Pc) -> Option<*const Node> {
         let (function, op) = self.op_at(pc)?;
         function.nodes.get(op as usize).copied()
+    }
+
+    /// The source that is current at a word.
+    pub(crate) fn source_at(&self, pc: Pc) -> SourceId {
+        let Some((function, op)) = self.op_at(pc) else {
+            return SourceId::UNKNOWN;
+        };
+        let index = function.index as usize;
+        let facts = &self.module.facts()[index];
+        let stack = facts.stacks[op as usize];
+        let top = stack.and_then(|stack| facts.control_stacks.top(stack));
+        top.map_or_else(
+            || lower::base_source(&self.module, index),
+            |(source, _)| source,
+        )
+    }
+
+    /// A place in the program as `function (file:line)`.
+    pub(crate) fn describe(&self, location: Location) -> String {
+        let function = &self.module.functions[location.function as usize];
+        match function.line_at(location.offset) {
+            Some(entry) => {
+                let file = &self.module.files[entry.file as usize];
+                format!("{} ({file}:{})", function.name, entry.line)
+            }
+            None => format!("{} (offset {:#x})", function.name, location.offset),
+        }
     }
 
     /// The place in the module that a word came from.

@@ -236,16 +236,16 @@ impl Lowering<'_> {
             },
             Op::GetTag { dst, record } => self.emit(record::tag, [dst.0, r(record.0), 0, 0], 0),
             Op::NewR { dst, length, fill } => {
-                self.emit(array::new_r, [r(dst.0), length.0, r(fill.0), 0], 0);
+                self.emit(array::new_r, [r(dst.0), length.0, r(fill.0), 0], self.header_source());
             },
             Op::NewI { dst, length, fill } => {
-                self.emit(array::new_i, [r(dst.0), length.0, fill.0, 0], 0);
+                self.emit(array::new_i, [r(dst.0), length.0, fill.0, 0], self.header_source());
             },
             Op::NewF { dst, length, fill } => {
-                self.emit(array::new_f, [r(dst.0), length.0, fill.0, 0], 0);
+                self.emit(array::new_f, [r(dst.0), length.0, fill.0, 0], self.header_source());
             },
             Op::NewB { dst, length, fill } => {
-                self.emit(array::new_b, [r(dst.0), length.0, fill.0, 0], 0);
+                self.emit(array::new_b, [r(dst.0), length.0, fill.0, 0], self.header_source());
             },
             Op::GetR { dst, array, index } => {
                 self.emit(array::get_r, [r(dst.0), r(array.0), index.0, 0], 0);
@@ -277,15 +277,15 @@ impl Lowering<'_> {
                 self.emit(array::copy, operands, count.0 as i32);
             },
             Op::Cat { dst, lhs, rhs } => {
-                self.emit(text::cat, [r(dst.0), r(lhs.0), r(rhs.0), 0], 0);
+                self.emit(text::cat, [r(dst.0), r(lhs.0), r(rhs.0), 0], self.header_source());
             },
             Op::Cmp { dst, lhs, rhs } => self.emit(text::cmp, [dst.0, r(lhs.0), r(rhs.0), 0], 0),
             Op::SubStr { dst, src, index, count } => {
-                self.emit(text::sub_str, [r(dst.0), r(src.0), index.0, count.0], 0);
+                self.emit(text::sub_str, [r(dst.0), r(src.0), index.0, count.0], self.header_source());
             },
-            Op::StrOfInt { dst, src } => self.emit(text::str_of_int, [r(dst.0), src.0, 0, 0], 0),
+            Op::StrOfInt { dst, src } => self.emit(text::str_of_int, [r(dst.0), src.0, 0, 0], self.header_source()),
             Op::StrOfFloat { dst, src } => {
-                self.emit(text::str_of_float, [r(dst.0), src.0, 0, 0], 0);
+                self.emit(text::str_of_float, [r(dst.0), src.0, 0, 0], self.header_source());
             },
             Op::IntOfStr { dst, ok, src } => {
                 self.emit(text::int_of_str, [dst.0, ok.0, r(src.0), 0], 0);
@@ -294,7 +294,7 @@ impl Lowering<'_> {
                 self.emit(text::float_of_str, [dst.0, ok.0, r(src.0), 0], 0);
             },
             Op::StrOfBytes { dst, src } => {
-                self.emit(text::str_of_bytes, [r(dst.0), r(src.0), 0, 0], 0);
+                self.emit(text::str_of_bytes, [r(dst.0), r(src.0), 0, 0], self.header_source());
             },
             Op::Closure { dst, function, refs, ints } => {
                 self.closure(dst.0, function.0, &refs.0, &ints.0);
@@ -351,7 +351,7 @@ impl Lowering<'_> {
             Constant::Ints(values) => (1, values.as_ptr().cast(), values.len()),
             Constant::Floats(values) => (2, values.as_ptr().cast(), values.len()),
         };
-        self.emit(array::data, [r(dst), kind, 0, 0], 0);
+        self.emit(array::data, [r(dst), kind, 0, 0], self.header_source());
         self.emit_data(address.expose_provenance() as u64, length as u64);
     }
 
@@ -386,14 +386,14 @@ impl Lowering<'_> {
             Some(handler) => {
                 let mut operands = [r(dst), 0, 0, 0];
                 operands[1..1 + list.len()].copy_from_slice(&list);
-                self.emit(handler, operands, tag as i32);
+                self.emit(handler, operands, tag as i32 | self.header_source());
             }
             None => {
                 let handler = by_charge!(record::new_any, self.config.charge());
                 self.emit(
                     handler,
                     [r(dst), refs.len() as u8, ints.len() as u8, 0],
-                    tag as i32,
+                    tag as i32 | self.header_source(),
                 );
                 self.emit_list(&list);
             }
@@ -408,7 +408,9 @@ impl Lowering<'_> {
             .chain(ints.iter().copied())
             .collect();
         let handler = by_charge!(record::closure, self.config.charge());
-        self.emit(handler, [r(dst), refs.len() as u8, ints.len() as u8, 0], 0);
+        let (n_refs, n_ints) = (refs.len() as u8, ints.len() as u8);
+        let counts = i32::from_le_bytes([n_refs, n_ints, 0, 0]) | self.header_source();
+        self.emit(handler, [r(dst), n_refs, n_ints, 0], counts);
         let address = self.functions[function as usize].expose_provenance();
         self.emit_data(address as u64, 0);
         self.emit_list(&list);

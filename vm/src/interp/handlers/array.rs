@@ -3,7 +3,7 @@
 //! Allocation here is a call into the heap, so it charges the node that is current without
 //! asking: with no profile that is a node nobody reads.
 
-use crate::heap::{Kind, LOG, Value, array_bytes};
+use crate::heap::{HeaderSource, Kind, LOG, Value, array_bytes};
 use crate::interp::fault::Fault;
 use crate::interp::machine::Machine;
 
@@ -18,7 +18,8 @@ macro_rules! allocate {
             return $m.fault(Fault::IndexOutOfBounds);
         }
         let bytes = array_bytes($kind, length as usize).unwrap_or(usize::MAX);
-        match (*$m.ctx).heap.try_array($kind, length as usize) {
+        let source = HeaderSource::of_operand($m.word().e);
+        match (*$m.ctx).heap.try_array($kind, length as usize, source) {
             Some(array) => {
                 $m.charge(bytes);
                 array

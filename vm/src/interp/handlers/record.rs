@@ -7,7 +7,8 @@ use crate::interp::machine::Machine;
 use crate::interp::word::Pc;
 
 handlers! {
-    /// `r[a] = a record with tag e` and up to three fields: references first, from `b` on
+    /// `r[a] = a record with tag e` and up to three fields: references first, from `b` on. (In all
+    /// allocations the upper half of `e` is the source, when the heap is asked to keep it)
     fn new<const REFS: usize, const INTS: usize, const CHARGE: u8>(m) {
         let w = m.word();
         let bytes = 8 * (1 + REFS + INTS);
@@ -36,13 +37,13 @@ handlers! {
         let (refs, ints) = (w.b as usize, w.c as usize);
         let bytes = 8 * (1 + refs + ints);
         let Some(object) = (*m.ctx).heap.try_small(bytes) else { return m.collect(bytes) };
-        *object = record_header(w.e as u16, w.b, w.c);
+        *object = record_header(0, w.b, w.c) | (w.e as u32 as u64) << 32;
         fill(m, object.add(1), refs, ints);
         m.set_r(w.a, Value::pointer(object));
         go_on::<CHARGE>(m, list_words(refs + ints) + 1, bytes)
     }
-    /// `r[a] = a closure` of `b` references and `c` integers; the first data word holds the
-    /// function, the next ones list registers
+    /// `r[a] = a closure` of `b` references and `c` integers, which `e` says again for the header;
+    /// the first data word holds the function, the next ones list registers
     fn closure<const CHARGE: u8>(m) {
         let w = m.word();
         let (refs, ints) = (w.b as usize, w.c as usize);
@@ -52,7 +53,7 @@ handlers! {
         let top = object.wrapping_byte_add(bytes);
         if top as usize > heap.limit as usize { return m.collect(bytes); }
         heap.top = top;
-        *object = closure_header(w.b, w.c);
+        *object = closure_header(0, 0) | (w.e as u32 as u64) << 32;
         *object.add(1) = (*m.pc.add(1)).data.x;
         let at_list = Machine { pc: m.pc.add(1), ..m };
         fill(at_list, object.add(2), refs, ints);

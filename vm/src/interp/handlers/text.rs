@@ -1,7 +1,7 @@
 //! Strings. Their work is done by functions that are not handlers, so that what they need of the
 //! native stack is not needed by the loop.
 
-use crate::heap::{Kind, Value, array_bytes, bytes_of};
+use crate::heap::{HeaderSource, Kind, Value, array_bytes, bytes_of};
 use crate::interp::fault::Fault;
 use crate::interp::machine::{Context, Machine};
 
@@ -71,7 +71,8 @@ unsafe fn make(m: Machine, length: usize, write: impl FnOnce(*mut u8)) -> Made {
     // SAFETY: as for all handlers.
     unsafe {
         let bytes = array_bytes(Kind::Text, length).unwrap_or(usize::MAX);
-        let Some(text) = (*m.ctx).heap.try_array(Kind::Text, length) else {
+        let source = HeaderSource::of_operand(m.word().e);
+        let Some(text) = (*m.ctx).heap.try_array(Kind::Text, length, source) else {
             return Made::Collect(bytes);
         };
         write(text.add(2).cast());

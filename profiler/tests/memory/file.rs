@@ -1,0 +1,333 @@
+//! The file: what is written is read again, and nothing else is accepted.
+
+use profiler::memory::{AbsorbError, CallFigures, Measure, MemoryFile, MemoryHeader, MemorySource};
+use profiler::sampling::{Estimate, SplitMix64};
+
+use crate::sample::Run;
+
+fn written(file: &MemoryFile) -> String {
+    let mut text = Vec::new();
+    file.write(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+fn small() -> MemoryFile {
+    Run::new(0.002, 5, 1).finish()
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    for rate in [0.0, 0.002, 0.3, 1.0] {
+        let file = Run::new(rate, 9, 2).finish();
+        let text = written(&file);
+        let read = MemoryFile::parse(&text).unwrap();
+        assert_eq!(read, file);
+        assert_eq!(written(&read), text);
+    }
+}
+
+#[test]
+fn only_stacks_with_figures_are_kept() {
+    let all = Run::new(1.0, 5, 1).finish();
+    let some = small();
+    assert_eq!(all.calls.len(), 7);
+    assert!(some.calls.len() <= all.calls.len());
+    for (call, _) in &some.rows {
+        assert!(some.stack(*call).count() >= 2);
+    }
+}
+
+#[test]
+fn names_may_hold_anything() {
+    let mut file = small();
+    file.header.program = "a\\b\tc\nd\re \u{0}\u{85}λ".to_owned();
+    file.sources[0] = MemorySource {
+        function: "\t\t".to_owned(),
+        file: "\\t".to_owned(),
+        line: u32::MAX,
+    };
+    file.sources[1] = MemorySource::default();
+    assert_eq!(MemoryFile::parse(&written(&file)).unwrap(), file);
+    file.header = MemoryHeader {
+        seed: u64::MAX,
+        ..MemoryHeader::default()
+    };
+    assert_eq!(MemoryFile::parse(&written(&file)).unwrap(), file);
+}
+
+#[test]
+fn every_cut_is_an_error() {
+    let text = written(&small());
+    assert!(MemoryFile::parse(&text).is_ok());
+    for end in 0..text.len() {
+        let error = MemoryFile::parse(&text[..end]).expect_err("a cut file");
+        let line = 1 + text[..end].matches('\n').count();
+        assert_eq!(error.line, line, "cut at {end}: {error}");
+        let told = error
+            .problem
+            .starts_with("the file is cut off here: expected");
+        assert!(told, "cut at {end}: {error}");
+    }
+}
+
+#[test]
+fn random_mutations_never_panic() {
+    let text = written(&small());
+    let mut random = SplitMix64(3);
+    let mut n_accepted = 0;
+    for _ in 0..20_000 {
+        let mut bytes = text.clone().into_bytes();
+        for _ in 0..=random.next_u64() % 4 {
+            let at = (random.next_u64() % bytes.len() as u64) as usize;
+            let byte = b"0123456789 \n\t-e.x"[(random.next_u64() % 17) as usize];
+            match random.next_u64() % 4 {
+                0 => bytes[at] = (random.next_u64() % 256) as u8,
+                1 => bytes[at] = byte,
+                2 => drop(bytes.remove(at)),
+                _ => bytes.insert(at, byte),
+            }
+        }
+        let Ok(text) = String::from_utf8(bytes) else {
+            continue;
+        };
+        if let Ok(file) = MemoryFile::parse(&text) {
+            n_accepted += 1;
+            assert_eq!(MemoryFile::parse(&written(&file)).unwrap(), file);
+            let mut report = Vec::new();
+            let options = profiler::memory::report::MemoryReportOptions {
+                stacks: true,
+                objects: true,
+                ..Default::default()
+            };
+            profiler::memory::report::run(&file, &options, &mut report).unwrap();
+        }
+    }
+    assert!(n_accepted > 100, "{n_accepted}");
+}
+
+const START: &str = "TALLY MEM 1\nprogram p\nmagic 0x0000beef\nrate 1e-1\nseed 1\nclock 9\n\
+                     allocated 72\ncollections 1 0\ncut 0\n";
+
+#[test]
+fn every_error_has_its_line() {
+    let figures = "1 1 80 5 1 1 =";
+    let calls = "sources 1\nf\t\t0\nsites 1\n0 3\ncalls 1\n0 0\n";
+    let row = format!("rows 1\n1\t{figures}\t-\t-\t-\t-\n");
+    let cases = [
+        ("MLton prof\n".to_owned(), 1, "this is not a memory profile"),
+        (
+            START.replace("TALLY MEM 1", "TALLY MEM 2"),
+            1,
+            "expected the line `TALLY MEM 1`",
+        ),
+        (
+            START.replace("program", "name"),
+            2,
+            "expected a line that begins with `program`",
+        ),
+        (START.replace(" p\n", " \\p\n"), 2, "expected a name"),
+        (
+            START.replace("0x0000beef", "0xbeef"),
+            3,
+            "expected 8 hexadecimal digits",
+        ),
+        (
+            START.replace("1e-1", "1.5"),
+            4,
+            "expected a number from 0 to 1",
+        ),
+        (
+            START.replace("1e-1", "NaN"),
+            4,
+            "expected a number from 0 to 1",
+        ),
+        (
+            START.replace("seed 1", "seed -1"),
+            5,
+            "expected a number behind `seed`",
+        ),
+        (
+            START.replace("1 0\n", "1\n"),
+            8,
+            "expected 2 numbers behind `collections`",
+        ),
+        (
+            format!("{START}sources 1\nf\t0\n"),
+            11,
+            "expected a function, a file and a line",
+        ),
+        (
+            format!("{START}sources 0\nsites 1\n0 1\n"),
+            12,
+            "there are only 0 sources",
+        ),
+        (
+            format!("{START}{}", calls.replace("0 3", "0 4294967296")),
+            13,
+            "line 4294967296",
+        ),
+        (
+            format!("{START}{}", calls.replace("0 0\n", "1 0\n")),
+            15,
+            "parents stand before",
+        ),
+        (
+            format!("{START}{}", calls.replace("0 0\n", "0 1\n")),
+            15,
+            "there are only 1 sites",
+        ),
+        (
+            format!("{START}{calls}rows 99999999999\n"),
+            16,
+            "more than there can be",
+        ),
+        (
+            format!("{START}{calls}{}", row.replace("1\t", "2\t")),
+            17,
+            "there are only 1 calls",
+        ),
+        (
+            format!("{START}{calls}{}", row.replace(figures, "-")),
+            17,
+            "a row with no figures",
+        ),
+        (
+            format!("{START}{calls}{}", row.replace("80", "-80")),
+            17,
+            "expected a call and its",
+        ),
+        (
+            format!("{START}{calls}{}", row.replace("80", "1e999")),
+            17,
+            "expected a call and its",
+        ),
+        (
+            format!("{START}{calls}{}", row.replace("\t-\n", "\n")),
+            17,
+            "expected a call and its",
+        ),
+        (
+            format!("{START}{calls}{}", row.replace("1 1 80", "2 1 80")),
+            17,
+            "expected a call and",
+        ),
+        (
+            format!("{START}{calls}rows 2\n{}{}", &row[7..], &row[7..]),
+            18,
+            "in the order of their calls",
+        ),
+        (
+            format!("{START}{calls}{row}heap 5\n1 2\n"),
+            19,
+            "expected 15 exact figures",
+        ),
+        (
+            format!("{START}{calls}{row}heap x\n"),
+            18,
+            "expected `none` or the GC work",
+        ),
+        (
+            format!("{START}{calls}{row}heap none\nfin\n"),
+            19,
+            "expected the line `end`",
+        ),
+        (
+            format!("{START}{calls}{row}heap none\nend\n\n"),
+            20,
+            "expected the end of the file",
+        ),
+    ];
+    assert!(MemoryFile::parse(&format!("{START}{calls}{row}heap none\nend\n")).is_ok());
+    for (text, line, problem) in cases {
+        let error = MemoryFile::parse(&text).unwrap_err();
+        assert_eq!(error.line, line, "{error}");
+        assert!(error.problem.contains(problem), "{error}, not {problem}");
+    }
+}
+
+#[test]
+fn a_file_is_replaced_and_its_errors_name_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mem.out");
+    for seed in [1, 2] {
+        let file = Run::new(0.1, seed, 1).finish();
+        file.write_file(&path).unwrap();
+        assert_eq!(MemoryFile::read_file(&path).unwrap(), file);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    std::fs::write(&path, "MLton prof\n").unwrap();
+    let error = MemoryFile::read_file(&path).unwrap_err().to_string();
+    assert!(
+        error.contains("mem.out:1: expected the line `TALLY MEM 1`"),
+        "{error}"
+    );
+    std::fs::write(&path, b"TALLY MEM 1\n\xff").unwrap();
+    let error = MemoryFile::read_file(&path).unwrap_err();
+    assert_eq!(error.line(), Some(2));
+    assert!(
+        error
+            .to_string()
+            .ends_with("this is not text, so not a memory profile")
+    );
+}
+
+#[test]
+fn runs_add_up_by_stack() {
+    let [one, two] = [1, 2].map(|seed| Run::new(0.01, seed, seed).finish());
+    let mut sum = one.clone();
+    sum.absorb(&two).unwrap();
+    let total = |file: &MemoryFile| {
+        let mut total = CallFigures::default();
+        file.rows
+            .iter()
+            .for_each(|(_, figures)| total.add_all(figures));
+        total
+    };
+    for measure in Measure::ALL {
+        let mut expected: Estimate = *total(&one).get(measure);
+        expected.add_all(total(&two).get(measure));
+        let found = *total(&sum).get(measure);
+        assert_eq!(found.n_samples, expected.n_samples);
+        assert!((found.bytes - expected.bytes).abs() <= 1e-9 * expected.bytes);
+    }
+    let bytes = |file: &MemoryFile| file.heap.as_ref().unwrap().totals().allocated_bytes;
+    assert_eq!(bytes(&sum), bytes(&one) + bytes(&two));
+    assert_eq!(bytes(&sum), sum.header.allocated_bytes);
+    // Each stack is there once, and the file is sound.
+    assert!(sum.calls.len() <= 7);
+    assert_eq!(MemoryFile::parse(&written(&sum)).unwrap(), sum);
+    // Stacks keep their sites though the ids differ.
+    for (call, figures) in &two.rows {
+        let stack: Vec<_> = two.stack(*call).collect();
+        let same = sum
+            .rows
+            .iter()
+            .find(|(id, _)| sum.stack(*id).eq(stack.iter().copied()));
+        let (_, found) = same.expect("the stack");
+        assert!(found.allocated.n_samples >= figures.allocated.n_samples);
+    }
+}
+
+#[test]
+fn only_like_is_added_to_like() {
+    let file = small();
+    let check = |other: &MemoryFile, expected: AbsorbError| {
+        let mut sum = file.clone();
+        assert_eq!(sum.absorb(other).unwrap_err(), expected);
+        assert_eq!(sum, file);
+    };
+    let mut other = file.clone();
+    other.header.magic = 1;
+    check(&other, AbsorbError::Program(0xbeef, 1));
+    let mut other = file.clone();
+    other.sources.pop();
+    check(&other, AbsorbError::Program(0xbeef, 0xbeef));
+    let mut other = file.clone();
+    other.header.rate = 0.5;
+    check(&other, AbsorbError::Rate(0.002, 0.5));
+    let mut other = file.clone();
+    other.heap = None;
+    check(&other, AbsorbError::Heap);
+    let text = AbsorbError::Program(1, 2).to_string();
+    assert!(text.contains("(magics 0x00000001 and 0x00000002): report them one by one"));
+}

@@ -1,0 +1,123 @@
+//! A tracker that writes down what it hears.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, ProfileId, Source, Tracker};
+use repl::assembler::vm::{HeapConfig, Vm, VmConfig};
+
+use crate::support::machine;
+
+/// A sampled block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) clock: u64,
+    pub(crate) words: u64,
+    pub(crate) n_samples: u64,
+    pub(crate) source: Source,
+    pub(crate) depth: usize,
+}
+
+/// What was heard.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Record {
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) n_minor: u64,
+    pub(crate) n_promoted: u64,
+    pub(crate) n_died_young: u64,
+    pub(crate) n_died_old: u64,
+    pub(crate) n_collections: u64,
+    /// What was heard of each block, by its number in `blocks`: one letter for each event.
+    pub(crate) lives: Vec<String>,
+}
+
+/// The tracker, which shares its record with the test. A block's cookie is its number.
+pub(crate) struct Recorder(pub(crate) Rc<RefCell<Record>>);
+
+impl Recorder {
+    fn alloc(&mut self, info: &AllocInfo<'_>, letter: &str) -> Option<u64> {
+        let mut record = self.0.borrow_mut();
+        let header_words = u64::from(info.source != Source::External);
+        assert_eq!(
+            info.clock_words,
+            info.size_words + header_words,
+            "S7: size is without header"
+        );
+        record.blocks.push(Block {
+            clock: info.clock,
+            words: info.clock_words,
+            n_samples: info.n_samples,
+            source: info.source,
+            depth: info.stack.locations().count(),
+        });
+        record.lives.push(letter.to_owned());
+        Some(record.blocks.len() as u64 - 1)
+    }
+
+    fn note(&mut self, cookie: u64, event: &GcEvent, letter: &str) {
+        let mut record = self.0.borrow_mut();
+        let block = record.blocks[cookie as usize];
+        assert_eq!(
+            (event.alloc_clock, event.clock_words, event.n_samples),
+            (block.clock, block.words, block.n_samples),
+            "an event tells of the block that the cookie is of"
+        );
+        record.lives[cookie as usize].push_str(letter);
+    }
+}
+
+impl Tracker for Recorder {
+    fn alloc_minor(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
+        self.0.borrow_mut().n_minor += 1;
+        self.alloc(info, "a")
+    }
+
+    fn alloc_major(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
+        self.alloc(info, "A")
+    }
+
+    fn promote(&mut self, cookie: u64, event: &GcEvent) -> Option<u64> {
+        self.note(cookie, event, "p");
+        self.0.borrow_mut().n_promoted += 1;
+        Some(cookie)
+    }
+
+    fn dealloc_minor(&mut self, cookie: u64, event: &GcEvent) {
+        self.note(cookie, event, "d");
+        self.0.borrow_mut().n_died_young += 1;
+    }
+
+    fn dealloc_major(&mut self, cookie: u64, event: &GcEvent) {
+        self.note(cookie, event, "D");
+        self.0.borrow_mut().n_died_old += 1;
+    }
+
+    fn collected(&mut self) {
+        self.0.borrow_mut().n_collections += 1;
+    }
+}
+
+/// Starts a profile that records.
+pub(crate) fn start(vm: &mut Vm, config: MemprofConfig) -> (ProfileId, Rc<RefCell<Record>>) {
+    let record = Rc::new(RefCell::new(Record::default()));
+    let tracker = Box::new(Recorder(record.clone()));
+    let profile = vm
+        .memprof_start(config, tracker)
+        .expect("the profile starts");
+    (profile, record)
+}
+
+/// A machine with a nursery of this size.
+pub(crate) fn machine_with_nursery(text: &str, nursery_bytes: usize) -> Vm {
+    let heap = HeapConfig {
+        nursery_bytes,
+        ..HeapConfig::default()
+    };
+    machine(
+        text,
+        VmConfig {
+            heap,
+            ..VmConfig::default()
+        },
+    )
+}

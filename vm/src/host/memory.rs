@@ -1,0 +1,191 @@
+//! Host functions for memory profiles: what `Gc.Memprof` offers, budgets, and memory outside the
+//! heap. `docs/memory.md` says how programs use them.
+
+use super::{HostCall, HostError};
+use crate::heap::{Kind, Value};
+use crate::interp::handlers::record::ref_field;
+use crate::load::LoadedFunction;
+use crate::load::signature_word;
+use crate::memprof::{
+    CallStack, ClosureTracker, MemprofConfig, MemprofError, ProfileId, free_external,
+    sample_external,
+};
+
+/// The most memory outside the heap that is accounted for at once: the time that it takes grows with
+/// the samples in it.
+const MAX_EXTERNAL_BYTES: u64 = 4 << 30;
+
+/// Fields of a tracker.
+const N_CLOSURES: usize = ClosureTracker::SIGNATURES.len();
+
+pub(super) fn start(call: &mut HostCall) -> Result<(), HostError> {
+    let started = config(call).and_then(|config| call.memprof_start(config));
+    let profile = call.memprof_result(started)?;
+    call.set_int(0, profile.number() as i64);
+    Ok(())
+}
+
+/// The arguments of `memprof_start`, checked in the order that `Gc.Memprof` has (S8).
+fn config(call: &HostCall) -> Result<MemprofConfig, MemprofError> {
+    let (rate, size) = (call.float(0), call.int(1));
+    if !(0.0..=1.0).contains(&rate) {
+        return Err(MemprofError::InvalidRate(rate));
+    }
+    if size < 0 {
+        return Err(MemprofError::InvalidCallstackSize(size));
+    }
+    Ok(MemprofConfig {
+        rate,
+        callstack_size: u32::try_from(size).ok(),
+        seed: call.int(2) as u64,
+        exclusive: true,
+    })
+}
+
+pub(super) fn stop(call: &mut HostCall) -> Result<(), HostError> {
+    // SAFETY: the context is the running machine's.
+    let ctx = unsafe { &mut *call.ctx };
+    let stopped = ctx.memprof.stop_exclusive(&mut ctx.heap);
+    call.memprof_result(stopped)
+}
+
+pub(super) fn discard(call: &mut HostCall) -> Result<(), HostError> {
+    let profile = ProfileId(call.int(0) as u64);
+    // SAFETY: the context is the running machine's.
+    let ctx = unsafe { &mut *call.ctx };
+    let discarded = ctx.memprof.discard(&mut ctx.heap, profile);
+    call.memprof_result(discarded)
+}
+
+pub(super) fn is_sampling(call: &mut HostCall) -> Result<(), HostError> {
+    // SAFETY: the context is the running machine's.
+    let is_sampling = unsafe { (*call.ctx).memprof.is_exclusively_sampling() };
+    call.set_int(0, is_sampling as i64);
+    Ok(())
+}
+
+pub(super) fn last_error(call: &mut HostCall) -> Result<(), HostError> {
+    // SAFETY: the context is the running machine's.
+    let error = unsafe { (*call.ctx).memprof.last_error };
+    let message = error.map(|error| error.to_string()).unwrap_or_default();
+    call.set_text(0, message.as_bytes())
+}
+
+pub(super) fn depth(call: &mut HostCall) -> Result<(), HostError> {
+    let depth = call
+        .told_stack()
+        .map_or(0, |stack| stack.locations().count());
+    call.set_int(0, depth as i64);
+    Ok(())
+}
+
+pub(super) fn frame(call: &mut HostCall) -> Result<(), HostError> {
+    let index = usize::try_from(call.int(0)).map_err(|_| HostError::Failed)?;
+    let stack = call.told_stack().ok_or(HostError::Failed)?;
+    let location = stack.locations().nth(index).ok_or(HostError::Failed)?;
+    let text = stack.program.describe(location);
+    call.set_text(0, text.as_bytes())
+}
+
+pub(super) fn word_clock(call: &mut HostCall) -> Result<(), HostError> {
+    // SAFETY: the context is the running machine's.
+    let clock = unsafe { (*call.ctx).memprof.clock(&(*call.ctx).heap) };
+    call.set_int(0, clock as i64);
+    Ok(())
+}
+
+pub(super) fn budget_start(call: &mut HostCall) -> Result<(), HostError> {
+    let words = u64::try_from(call.int(0)).map_err(|_| HostError::Failed)?;
+    // SAFETY: the context is the running machine's.
+    let ctx = unsafe { &mut *call.ctx };
+    let end = ctx.memprof.clock(&ctx.heap).saturating_add(words);
+    ctx.open_budget(end, call.sp);
+    Ok(())
+}
+
+pub(super) fn budget_end(call: &mut HostCall) -> Result<(), HostError> {
+    // SAFETY: the context is the running machine's.
+    let ctx = unsafe { &mut *call.ctx };
+    let left = ctx.close_budget(call.sp).ok_or(HostError::Failed)?;
+    call.set_int(0, left as i64);
+    Ok(())
+}
+
+pub(super) fn external_alloc(call: &mut HostCall) -> Result<(), HostError> {
+    let bytes = u64::try_from(call.int(0)).map_err(|_| HostError::Failed)?;
+    if bytes > MAX_EXTERNAL_BYTES {
+        return Err(HostError::Failed);
+    }
+    // SAFETY: the registers are those of the machine at the word of this call.
+    let number = unsafe { sample_external(call.pc, call.ctx, call.sp, bytes.div_ceil(8)) };
+    call.set_int(0, number.ok_or(HostError::BudgetExceeded)? as i64);
+    Ok(())
+}
+
+pub(super) fn external_free(call: &mut HostCall) -> Result<(), HostError> {
+    let number = call.int(0) as u64;
+    // SAFETY: as for `external_alloc`.
+    let was_there = unsafe { free_external(call.pc, call.ctx, number) };
+    was_there.then_some(()).ok_or(HostError::Failed)
+}
+
+impl HostCall {
+    fn memprof_start(&mut self, config: MemprofConfig) -> Result<ProfileId, MemprofError> {
+        let tracker = self.closure_tracker()?;
+        // SAFETY: the context is the running machine's.
+        let ctx = unsafe { &mut *self.ctx };
+        ctx.memprof.start_closures(&mut ctx.heap, config, tracker)
+    }
+
+    /// The tracker that is the first argument: a record of five closures, or null for each.
+    fn closure_tracker(&self) -> Result<ClosureTracker, MemprofError> {
+        let mut closures = [Value::null(); N_CLOSURES];
+        for (place, closure) in closures.iter_mut().enumerate() {
+            // SAFETY: the argument is a reference to a whole object, and so are its fields.
+            let field =
+                unsafe { ref_field(self.window().r(u8::MAX), place as u8).map(|slot| *slot) };
+            let value = Value(field.ok_or(MemprofError::InvalidTracker(place))?);
+            let wanted = signature_word(ClosureTracker::SIGNATURES[place]);
+            if !value.is_null() && closure_signature(value) != Some(wanted) {
+                return Err(MemprofError::InvalidTracker(place));
+            }
+            *closure = value;
+        }
+        Ok(ClosureTracker(closures))
+    }
+
+    /// Keeps the error of a `memprof_` function for `memprof_error`.
+    fn memprof_result<T>(&mut self, result: Result<T, MemprofError>) -> Result<T, HostError> {
+        result.map_err(|error| {
+            // SAFETY: the context is the running machine's.
+            unsafe { (*self.ctx).memprof.last_error = Some(error) };
+            HostError::Failed
+        })
+    }
+
+    /// The call stack of the block whose allocation is being told.
+    fn told_stack(&self) -> Option<CallStack<'_>> {
+        // SAFETY: the context is the running machine's, and stays as it is while `self` is borrowed.
+        unsafe {
+            let (call, limit) = (*self.ctx).memprof.told_stack()?;
+            Some(CallStack {
+                calls: &(*self.ctx).memprof.calls,
+                program: &*(*self.ctx).program,
+                call,
+                limit,
+            })
+        }
+    }
+}
+
+/// The signature of a closure's function; `None` when the value is no closure.
+fn closure_signature(value: Value) -> Option<u32> {
+    let object = value.object()?;
+    // SAFETY: a pointer points to a whole object; the second word of a closure points to its
+    // function, which lives as long as the program.
+    unsafe {
+        let is_closure = *object as u8 & crate::heap::KIND_MASK == Kind::Closure.header_byte();
+        let function = || &*(*object.add(1) as *const LoadedFunction);
+        is_closure.then(|| function().signature_word)
+    }
+}

@@ -1,0 +1,72 @@
+//! Allocation budgets: a fault at exactly the N-th word of a dynamic extent.
+//!
+//! An extent begins where a function asks for a budget and ends where it says so, or when an
+//! exception leaves the function. Extents nest; the one that ends first decides. The allocation that
+//! would take the first word beyond the budget raises [`Fault::BudgetExceeded`] instead, once: a
+//! budget that has been exceeded is over.
+//!
+//! [`Fault::BudgetExceeded`]: crate::Fault::BudgetExceeded
+
+use crate::interp::word::Frame;
+
+/// The budgets that are open, outermost first.
+#[derive(Debug, Default)]
+pub(super) struct Budgets {
+    open: Vec<Budget>,
+}
+
+#[derive(Debug)]
+struct Budget {
+    /// The number of the first word beyond the budget.
+    end: u64,
+    /// The control stack's top in the function that asked for it; null for the embedder.
+    sp: *mut Frame,
+    is_exceeded: bool,
+}
+
+impl Budgets {
+    /// Opens a budget that allows words up to number `end`.
+    pub(super) fn open(&mut self, end: u64, sp: *mut Frame) {
+        self.open.push(Budget {
+            end,
+            sp,
+            is_exceeded: false,
+        });
+    }
+
+    /// Closes the innermost budget; the first word beyond it, unless it was exceeded. `None` when
+    /// none is open in the function whose stack top is `sp`.
+    pub(super) fn close(&mut self, sp: *mut Frame) -> Option<Option<u64>> {
+        self.open.last().filter(|budget| budget.sp == sp)?;
+        let budget = self.open.pop()?;
+        Some((!budget.is_exceeded).then_some(budget.end))
+    }
+
+    /// The first word that no budget allows.
+    pub(super) fn next_end(&self) -> u64 {
+        let ends = self.open.iter().filter(|budget| !budget.is_exceeded);
+        ends.map(|budget| budget.end).min().unwrap_or(u64::MAX)
+    }
+
+    /// Notes that words up to number `to` are wanted; whether a budget forbids that.
+    pub(super) fn exceed(&mut self, to: u64) -> bool {
+        let mut is_exceeded = false;
+        for budget in &mut self.open {
+            if !budget.is_exceeded && budget.end < to {
+                budget.is_exceeded = true;
+                is_exceeded = true;
+            }
+        }
+        is_exceeded
+    }
+
+    /// Closes the budgets of functions that an exception has left: those above the new top.
+    pub(super) fn unwind(&mut self, sp: *mut Frame) {
+        self.open.retain(|budget| budget.sp <= sp);
+    }
+
+    /// Closes the budgets of all functions, at the end of a run.
+    pub(super) fn end_run(&mut self) {
+        self.open.retain(|budget| budget.sp.is_null());
+    }
+}

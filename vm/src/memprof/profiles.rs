@@ -1,0 +1,300 @@
+//! Profiles and their states: sampling, stopped, discarded.
+
+use profiler::sampling::WordSampler;
+
+use super::api::{MemprofConfig, MemprofError, ProfileId, Tracker};
+use super::entries::Entry;
+use super::{EventKind, Memprof};
+use crate::heap::{Heap, Value};
+use crate::isa::Signature;
+
+/// The five closures of a bytecode tracker, or null for those it does without: `alloc_minor`,
+/// `alloc_major`, `promote`, `dealloc_minor`, `dealloc_major`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClosureTracker(pub(crate) [Value; 5]);
+
+const fn signature(int_params: u8, ref_params: u8, int_results: u8, ref_results: u8) -> Signature {
+    Signature {
+        int_params,
+        ref_params,
+        int_results,
+        ref_results,
+    }
+}
+
+impl ClosureTracker {
+    /// What the closures take and give. Allocation: samples, words and source, to whether to track
+    /// the block and with which value. Promotion: the value, to the same. Death: the value.
+    pub(crate) const SIGNATURES: [Signature; 5] = [
+        signature(3, 0, 1, 1),
+        signature(3, 0, 1, 1),
+        signature(0, 1, 1, 1),
+        signature(0, 1, 0, 0),
+        signature(0, 1, 0, 0),
+    ];
+
+    /// The place of the closure that is called when something happens to a block.
+    pub(super) fn place(entry: &Entry, kind: EventKind) -> usize {
+        let state = entry.state;
+        match kind {
+            EventKind::Alloc => !state.is_born_young as usize,
+            EventKind::Promote => 2,
+            EventKind::Dealloc => 3 + (!state.is_born_young || state.is_promoted) as usize,
+        }
+    }
+}
+
+/// Who hears of a profile's blocks.
+pub(super) enum Listener {
+    Native(Box<dyn Tracker>),
+    /// The closures are in [`Profiles::closures`], at five times the profile's place.
+    Closures,
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Native(_) => "Native",
+            Self::Closures => "Closures",
+        })
+    }
+}
+
+/// A profile that is not discarded.
+#[derive(Debug)]
+pub(super) struct ProfileState {
+    pub(super) sampler: WordSampler,
+    pub(super) callstack_size: usize,
+    is_exclusive: bool,
+    pub(super) is_running: bool,
+    pub(super) listener: Listener,
+}
+
+/// The profiles of a machine, each in a place that is used again when it is discarded.
+#[derive(Debug, Default)]
+pub(super) struct Profiles {
+    states: Vec<Option<ProfileState>>,
+    /// How often each place has been given to a profile.
+    generations: Vec<u64>,
+    /// Closures of bytecode trackers, five for each place. Roots of collections.
+    pub(super) closures: Vec<u64>,
+}
+
+/// How many profiles there can be at once.
+const MAX_PROFILES: usize = 1 << 10;
+
+impl Profiles {
+    /// The next word that a profile samples.
+    pub(super) fn next_sample(&self) -> u64 {
+        let running = self.states.iter().flatten().filter(|one| one.is_running);
+        running
+            .map(|one| one.sampler.next())
+            .min()
+            .unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.states.iter().all(Option::is_none)
+    }
+
+    /// Tells native trackers that a collection is over.
+    pub(super) fn collected(&mut self) {
+        for state in self.states.iter_mut().flatten() {
+            if let Listener::Native(tracker) = &mut state.listener {
+                tracker.collected();
+            }
+        }
+    }
+
+    pub(super) fn state(&mut self, place: u16) -> Option<&mut ProfileState> {
+        self.states.get_mut(place as usize)?.as_mut()
+    }
+
+    pub(super) fn places(&self) -> std::ops::Range<u16> {
+        0..self.states.len() as u16
+    }
+
+    pub(super) fn closure(&self, place: u16, index: usize) -> Value {
+        let word = self.closures.get(place as usize * 5 + index);
+        word.map_or(Value::null(), |&word| Value(word))
+    }
+
+    /// The place of a profile that is not discarded.
+    fn place(&self, profile: ProfileId) -> Option<u16> {
+        let place = (profile.0 % MAX_PROFILES as u64) as usize;
+        let generation = profile.0 / MAX_PROFILES as u64;
+        let is_there = self.states.get(place)?.is_some() && self.generations[place] == generation;
+        is_there.then_some(place as u16)
+    }
+
+    fn add(&mut self, state: ProfileState) -> Result<(u16, ProfileId), MemprofError> {
+        let free = self.states.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.states.len());
+        if place >= MAX_PROFILES {
+            return Err(MemprofError::TooManyProfiles);
+        }
+        if free.is_none() {
+            self.states.push(None);
+            self.generations.push(0);
+        }
+        self.states[place] = Some(state);
+        self.generations[place] += 1;
+        let number = self.generations[place] * MAX_PROFILES as u64 + place as u64;
+        Ok((place as u16, ProfileId(number)))
+    }
+
+    fn set_closures(&mut self, place: u16, closures: [Value; 5]) {
+        let first = place as usize * 5;
+        if self.closures.len() < first + 5 {
+            self.closures.resize(first + 5, Value::null().0);
+        }
+        for (slot, closure) in self.closures[first..].iter_mut().zip(closures) {
+            *slot = closure.0;
+        }
+    }
+
+    /// The exclusive profile that is sampling.
+    fn exclusive(&self) -> Option<u16> {
+        let is_it = |one: &Option<ProfileState>| {
+            one.as_ref()
+                .is_some_and(|one| one.is_running && one.is_exclusive)
+        };
+        self.states.iter().position(is_it).map(|place| place as u16)
+    }
+}
+
+impl Memprof {
+    /// Starts a profile with a native tracker (S8).
+    pub(crate) fn start(
+        &mut self,
+        heap: &mut Heap,
+        config: MemprofConfig,
+        tracker: Box<dyn Tracker>,
+    ) -> Result<ProfileId, MemprofError> {
+        self.start_with(heap, config, Listener::Native(tracker), None)
+    }
+
+    /// Starts a profile with a bytecode tracker (S8).
+    pub(crate) fn start_closures(
+        &mut self,
+        heap: &mut Heap,
+        config: MemprofConfig,
+        tracker: ClosureTracker,
+    ) -> Result<ProfileId, MemprofError> {
+        self.start_with(heap, config, Listener::Closures, Some(tracker))
+    }
+
+    fn start_with(
+        &mut self,
+        heap: &mut Heap,
+        config: MemprofConfig,
+        listener: Listener,
+        closures: Option<ClosureTracker>,
+    ) -> Result<ProfileId, MemprofError> {
+        let sampler = WordSampler::new(config.rate, config.seed, self.clock(heap))
+            .map_err(|_| MemprofError::InvalidRate(config.rate))?;
+        if config.exclusive && self.profiles.exclusive().is_some() {
+            return Err(MemprofError::AlreadyStarted);
+        }
+        let (place, profile) = self.profiles.add(ProfileState {
+            sampler,
+            callstack_size: config
+                .callstack_size
+                .map_or(usize::MAX, |size| size as usize),
+            is_exclusive: config.exclusive,
+            is_running: true,
+            listener,
+        })?;
+        if let Some(ClosureTracker(closures)) = closures {
+            self.profiles.set_closures(place, closures);
+        }
+        self.watch(heap);
+        Ok(profile)
+    }
+
+    /// Whether an exclusive profile is sampling.
+    pub(crate) fn is_exclusively_sampling(&self) -> bool {
+        self.profiles.exclusive().is_some()
+    }
+
+    /// Stops the exclusive profile (S9).
+    pub(crate) fn stop_exclusive(&mut self, heap: &mut Heap) -> Result<(), MemprofError> {
+        let place = self.profiles.exclusive().ok_or(MemprofError::NotRunning)?;
+        self.stop_at(heap, place);
+        Ok(())
+    }
+
+    /// Stops a profile (S9).
+    pub(crate) fn stop(&mut self, heap: &mut Heap, profile: ProfileId) -> Result<(), MemprofError> {
+        let place = self
+            .profiles
+            .place(profile)
+            .ok_or(MemprofError::NotRunning)?;
+        let state = self.profiles.state(place);
+        if !state.is_some_and(|state| state.is_running) {
+            return Err(MemprofError::NotRunning);
+        }
+        self.stop_at(heap, place);
+        Ok(())
+    }
+
+    /// Tracked blocks stay tracked, but those whose callback has not been called are dropped (S10).
+    fn stop_at(&mut self, heap: &mut Heap, place: u16) {
+        if let Some(state) = self.profiles.state(place) {
+            state.is_running = false;
+        }
+        for index in self.entries.of_profile(place) {
+            if self
+                .entries
+                .get(index)
+                .is_some_and(|entry| entry.state.is_new)
+            {
+                self.untrack(heap, index);
+            }
+        }
+        self.watch(heap);
+        self.give_back(heap);
+    }
+
+    /// Discards a profile (S11).
+    pub(crate) fn discard(
+        &mut self,
+        heap: &mut Heap,
+        profile: ProfileId,
+    ) -> Result<(), MemprofError> {
+        let place = self
+            .profiles
+            .place(profile)
+            .ok_or(MemprofError::AlreadyDiscarded)?;
+        if self
+            .profiles
+            .state(place)
+            .is_some_and(|state| state.is_running)
+        {
+            return Err(MemprofError::NotStopped);
+        }
+        for index in self.entries.of_profile(place) {
+            self.untrack(heap, index);
+        }
+        self.profiles.states[place as usize] = None;
+        if self.profiles.closures.len() > place as usize * 5 {
+            self.profiles.set_closures(place, [Value::null(); 5]);
+        }
+        self.give_back(heap);
+        Ok(())
+    }
+
+    /// Hears of a block no more. Its index is free once no event of it is left.
+    pub(super) fn untrack(&mut self, heap: &mut Heap, index: u32) {
+        let Some(entry) = self.entries.get_mut(index) else {
+            return;
+        };
+        entry.state.is_untracked = true;
+        let is_over = entry.state.n_events == 0;
+        self.entries.set_value(index, 0);
+        heap.weak.forget(index);
+        if is_over {
+            self.entries.remove(index);
+        }
+    }
+}
