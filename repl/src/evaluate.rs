@@ -138,6 +138,7 @@ pub(crate) fn machine(
     let mut vm = Vm::new(module, hosts, config).map_err(|error| error.to_string())?;
     vm.share_interrupt(interrupt);
     vm.hold(&objects).map_err(|error| match error {
+        _ if interrupt.is_raised() => "interrupted".to_owned(),
         assembler::vm::HoldError::Malformed(_) => {
             "a closure was made of a function that has been defined with other captures since"
                 .to_owned()

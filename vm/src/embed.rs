@@ -190,6 +190,7 @@ impl Vm {
         let mut program = Box::new(Program::load(module, load, &mut heap)?);
         let cell = Arc::new(CurrentCell::new());
         let attention = Arc::new(AtomicU32::new(0));
+        heap.attention = Arc::as_ptr(&attention);
         let gc_node = match &config.profile {
             Some(profile) => profile.gc_node(),
             None => &*sink,
@@ -491,6 +492,7 @@ impl Vm {
         *self.program = Program::load(module, load, &mut heap)?;
         heap.stats = stats;
         heap.census = self.ctx.heap.census.take();
+        heap.attention = Arc::as_ptr(&self.attention);
         self.ctx.heap = heap;
         self.ctx.heap_is_new();
         self.ctx.handles.clear();

@@ -68,12 +68,15 @@ pub enum HoldError {
     /// The object of this index makes no sense here: it names an object, a function or an
     /// immediate that there is not, or has more fields or other captures than there can be.
     Malformed(u32),
+    /// A memory profile is sampling: objects must be held before it is started.
+    Sampled,
 }
 
 impl fmt::Display for HoldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfMemory(error) => error.fmt(f),
+            Self::Sampled => f.write_str("objects cannot be held while a memory profile samples"),
             Self::Malformed(index) => write!(f, "object {index} does not fit this program"),
         }
     }
@@ -121,6 +124,7 @@ impl Vm {
     pub fn share_interrupt(&mut self, interrupt: &Interrupt) {
         self.attention = interrupt.0.clone();
         self.ctx.attention = Arc::as_ptr(&self.attention);
+        self.ctx.heap.attention = self.ctx.attention;
     }
 
     /// Ops of the budget that the last run left; `None` without a budget.
@@ -130,7 +134,7 @@ impl Vm {
 
     /// Builds objects and holds them for the machine's life: a host function finds each by its
     /// index ([`HostCall::set_held`](crate::host::HostCall::set_held)). To be called once, before
-    /// the first run. No profile is charged.
+    /// the first run and before memory profiles are started. No profile is charged.
     ///
     /// # Errors
     /// When there is no memory, or an object makes no sense.
@@ -217,12 +221,12 @@ impl Vm {
             ObjectData::ByteArray(bytes) => (Kind::ByteArray, bytes.len()),
             ObjectData::Text(bytes) => (Kind::Text, bytes.len()),
         };
-        let built = match self.ctx.heap.try_array(kind, length) {
+        let built = match self.ctx.heap.try_array(kind, length, HeaderSource::NONE) {
             Some(built) => built,
             None => {
                 self.collect_held(array_bytes(kind, length).unwrap_or(usize::MAX), None)?;
-                let again = self.ctx.heap.try_array(kind, length);
-                again.expect("a collection has made room for this very request")
+                let again = self.ctx.heap.try_array(kind, length, HeaderSource::NONE);
+                again.ok_or(HoldError::Sampled)?
             }
         };
         // SAFETY: the array was made for as many elements as are written here.
@@ -258,7 +262,7 @@ impl Vm {
             None => {
                 self.collect_held(bytes, None)?;
                 let again = self.ctx.heap.try_small(bytes);
-                again.expect("a collection has made room for this very request")
+                again.ok_or(HoldError::Sampled)?
             }
         };
         // SAFETY: the object has room for its first words, its references and its raw words.
