@@ -35,10 +35,11 @@ fn batch(script: &Path) -> String {
     format!("{}exit code {code}\n", without_times(&stdout(&output)))
 }
 
-/// The text with all that is measured replaced: numbers in front of units of time, and what
-/// follows from them.
+/// The text with all that is measured replaced: numbers in front of units, and the units of time,
+/// which follow from the numbers.
 fn without_times(text: &str) -> String {
-    const UNITS: [&str; 8] = [" ns", " us", " ms", " s", " %", " runs)", " Hz", " seconds"];
+    const TIMES: [&str; 4] = [" ns", " us", " ms", " s"];
+    const OTHERS: [&str; 4] = [" %", " runs)", " Hz", " seconds"];
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(|char: char| char.is_ascii_digit()) {
@@ -48,17 +49,18 @@ fn without_times(text: &str) -> String {
         let end = rest.find(|char| !is_part(char)).unwrap_or(rest.len());
         let (number, after) = rest.split_at(end);
         let is_unit = |unit: &&str| {
-            let next = after
-                .strip_prefix(*unit)
-                .and_then(|after| after.chars().next());
-            next.is_some_and(|next| !next.is_alphanumeric())
+            let next = after.strip_prefix(*unit);
+            next.is_some_and(|next| !next.starts_with(char::is_alphanumeric))
         };
-        out.push_str(if UNITS.iter().any(|unit| is_unit(&unit)) {
-            "N"
-        } else {
-            number
-        });
         rest = after;
+        if let Some(unit) = TIMES.into_iter().find(|unit| is_unit(unit)) {
+            out.push_str("TIME");
+            rest = &after[unit.len()..];
+        } else if OTHERS.iter().any(is_unit) {
+            out.push('N');
+        } else {
+            out.push_str(number);
+        }
     }
     out + rest
 }
@@ -128,6 +130,36 @@ fn the_readme_shows_a_session_that_happened() {
         lines.join("\n").contains(session.trim_end()),
         "the README shows another session"
     );
+}
+
+#[test]
+fn the_sessions_on_the_page_happened() {
+    let page = fs::read_to_string(root().join("docs/repl.md")).expect("the page");
+    let blocks: Vec<&str> = page
+        .split("\n```")
+        .filter_map(|block| block.strip_prefix("text\n"))
+        .filter(|block| block.starts_with("vm> "))
+        .collect();
+    assert!(blocks.len() >= 3, "the page shows sessions");
+    let shown: String = blocks.iter().map(|block| format!("{block}\n")).collect();
+    let mut script = String::new();
+    let mut lines = shown.lines();
+    while let Some(line) = lines.next() {
+        let prompt_end = line.starts_with("vm").then(|| line.find("> ")).flatten();
+        let Some(end) = prompt_end else {
+            continue;
+        };
+        let mut entry = line[end + 2..].to_owned();
+        while Session::is_open(&entry) {
+            entry += &format!("\n{}", lines.next().expect("the entry goes on"));
+        }
+        script += &format!("{entry}\n");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("page.repl");
+    fs::write(&path, script).expect("a script");
+    let happened = batch(&path);
+    assert_eq!(without_times(&shown) + "exit code 0\n", happened);
 }
 
 #[test]

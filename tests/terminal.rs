@@ -208,7 +208,7 @@ fn a_definition_of_several_lines_is_one_item_of_history() {
         "it is kept"
     );
     let mut terminal = Terminal::start_in(home, &[("NO_COLOR", "1")]);
-    terminal.ask(&format!("{UP}"), "\ndefined seven\r\n");
+    terminal.ask(UP, "\ndefined seven\r\n");
     terminal.ask("seven()", "\n7\r\n");
 }
 
@@ -222,7 +222,7 @@ const ENDLESS: [(&str, &str); 3] = [
         "collect",
         "fun collect() {\n n = 300000\n xs = null\nmore:\n xs = new 1, [xs], [n]\n \
          n = sub n, 1\n jgt n, 0, more\n s = \"begun\"\n call eprint(s)\nagain:\n call gc()\n \
-         jmp again\n}",
+         n = ld_i xs, 0\n jmp again\n}",
     ),
     (
         "wait",

@@ -75,8 +75,8 @@ pub(crate) enum Progress {
     Stopped(String),
     /// The run is over.
     Done {
-        result: Result<Ran, String>,
-        prepared: Prepared,
+        result: Box<Result<Ran, String>>,
+        prepared: Box<Prepared>,
         names: Vec<String>,
     },
 }
@@ -182,14 +182,14 @@ impl Debugger {
             Ok(Event::Done(result)) => {
                 let _ = running.thread.join();
                 Progress::Done {
-                    result: *result,
-                    prepared: running.prepared,
+                    result,
+                    prepared: Box::new(running.prepared),
                     names: running.names,
                 }
             }
             Err(_) => Progress::Done {
-                result: Err("the run's thread has gone".into()),
-                prepared: running.prepared,
+                result: Box::new(Err("the run's thread has gone".into())),
+                prepared: Box::new(running.prepared),
                 names: running.names,
             },
         }
@@ -296,7 +296,8 @@ impl Hook {
             return Ok(());
         };
         let is_start = || self.hooked.origin(at.function, at.offset) == Some(0);
-        if !self.is_stepping && !(self.breakpoints.contains(&at.function) && is_start()) {
+        let is_wanted = || self.breakpoints.contains(&at.function) && is_start();
+        if !self.is_stepping && !is_wanted() {
             return Ok(());
         }
         let (ints, refs) = self.registers[at.function as usize];

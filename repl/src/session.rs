@@ -226,7 +226,7 @@ impl Session {
                 names,
             } => (result, prepared, names),
         };
-        let ran = result?;
+        let ran = (*result)?;
         match ran.result {
             Ok(Outcome::Returned(ints)) => {
                 self.take_results(&prepared, &names, &ints, ran.read, true)

@@ -160,7 +160,7 @@ impl Compiler<'_> {
                     let wanted = ints.get(n_ints).copied().unwrap_or(value.kind);
                     n_ints += 1;
                     match (value.kind, wanted) {
-                        (Kind::Int, Kind::Float) => value = self.to_float(value),
+                        (Kind::Int, Kind::Float) => value = self.float_of(value),
                         (Kind::Float, Kind::Int) if classes.is_exact => {
                             let message = format!("`{name}` wants an integer here");
                             return Err(Wrong::new(arg.column, message));

@@ -349,7 +349,7 @@ impl Compiler<'_> {
             .collect::<Result<_, _>>()?;
         if values.iter().any(|one| one.kind == Kind::Float) {
             for value in values.iter_mut().filter(|one| one.kind == Kind::Int) {
-                *value = self.to_float(*value);
+                *value = self.float_of(*value);
             }
         }
         let is_refs = values.first().is_some_and(|one| one.kind == Kind::Ref);
@@ -430,7 +430,7 @@ impl Compiler<'_> {
         })
     }
 
-    pub(super) fn to_float(&mut self, value: Typed) -> Typed {
+    pub(super) fn float_of(&mut self, value: Typed) -> Typed {
         let kind = Kind::Float;
         match value.value {
             Value::Int(number) => Typed {

@@ -108,12 +108,13 @@ impl Lexer {
     fn number(&mut self, column: usize) -> Result<Token, Wrong> {
         let mut text = self.take_while(|char| char.is_ascii_alphanumeric() || "._".contains(char));
         let is_hexadecimal = text.starts_with("0x");
-        if text.ends_with(['e', 'E']) && !is_hexadecimal {
-            if let Some(sign @ ('+' | '-')) = self.peek() {
-                self.at += 1;
-                text.push(sign);
-                text += &self.take_while(|char| char.is_ascii_digit());
-            }
+        if text.ends_with(['e', 'E'])
+            && !is_hexadecimal
+            && let Some(sign @ ('+' | '-')) = self.peek()
+        {
+            self.at += 1;
+            text.push(sign);
+            text += &self.take_while(|char| char.is_ascii_digit());
         }
         let digits = text.replace('_', "");
         let wrong = || Wrong::new(column, format!("`{text}` is no number"));

@@ -43,8 +43,8 @@ impl Compiler<'_> {
                 let message = "a number and a reference cannot be taken together";
                 return Err(Wrong::new(column, message));
             }
-            (Kind::Float, Kind::Int) => rhs = self.to_float(rhs),
-            (Kind::Int, Kind::Float) => lhs = self.to_float(lhs),
+            (Kind::Float, Kind::Int) => rhs = self.float_of(rhs),
+            (Kind::Int, Kind::Float) => lhs = self.float_of(lhs),
             _ => {}
         }
         let is_float = lhs.kind == Kind::Float;
