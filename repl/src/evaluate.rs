@@ -15,7 +15,12 @@ use assembler::vm::{
 };
 
 use crate::expression::VALUE_HOST;
+use crate::objects::{ObjectCount, count_objects};
 use crate::values::{Kind, Parcel};
+
+/// The most calling contexts of a run: each that is kept takes memory. Beyond that recursion is
+/// folded, which the profile notes.
+const MAX_CONTEXTS: usize = 1 << 16;
 
 /// Something that can be run, as often as one likes.
 #[derive(Debug)]
@@ -60,6 +65,8 @@ pub(crate) struct Asked {
     pub(crate) hz: u32,
     /// Whether ops are counted.
     pub(crate) ops: bool,
+    /// Whether objects are counted, which takes time.
+    pub(crate) objects: bool,
     /// How many objects may be read back.
     pub(crate) object_limit: usize,
 }
@@ -69,6 +76,7 @@ pub(crate) struct Asked {
 pub(crate) struct Cost {
     pub(crate) time: Duration,
     pub(crate) ops: Option<u64>,
+    pub(crate) objects: Option<u64>,
     /// The heap's figures for the run alone, but for its maxima and its distribution of pauses.
     pub(crate) heap: HeapStats,
 }
@@ -138,7 +146,6 @@ pub(crate) fn machine(
     let mut vm = Vm::new(module, hosts, config).map_err(|error| error.to_string())?;
     vm.share_interrupt(interrupt);
     vm.hold(&objects).map_err(|error| match error {
-        _ if interrupt.is_raised() => "interrupted".to_owned(),
         assembler::vm::HoldError::Malformed(_) => {
             "a closure was made of a function that has been defined with other captures since"
                 .to_owned()
@@ -188,7 +195,7 @@ pub(crate) fn run_with(
     let sources = module.source_map();
     let profile = asked.profile.map(|(kinds, style)| {
         let profile = Profile::new(kinds, sources.sources.len()).with_style(style);
-        Arc::new(profile.with_hz(asked.hz))
+        Arc::new(profile.with_hz(asked.hz).with_node_limit(MAX_CONTEXTS))
     });
     let n_refs = module.functions[module.entry as usize]
         .signature
@@ -196,6 +203,10 @@ pub(crate) fn run_with(
     let config = config(limits, profile.clone(), asked.ops);
     let fuel = config.fuel;
     let mut vm = machine(prepared, module, io, config, interrupt, offer)?;
+    let objects = match asked.objects {
+        true => Some(count_objects(&mut vm)?),
+        false => None,
+    };
     let before = vm.heap_stats();
     let started = Instant::now();
     let result = vm.run();
@@ -220,7 +231,12 @@ pub(crate) fn run_with(
     Ok(Ran {
         result,
         read,
-        cost: Cost { time, ops, heap },
+        cost: Cost {
+            time,
+            ops,
+            objects: objects.as_ref().map(ObjectCount::get),
+            heap,
+        },
         profile,
         sources,
         rate: vm.tick_rate(),

@@ -25,6 +25,7 @@ mod evaluate;
 mod expression;
 mod highlight;
 mod io;
+mod objects;
 mod program;
 mod render;
 mod runs;

@@ -18,6 +18,8 @@ use crate::render;
 
 /// The most runs that are kept; then the oldest are dropped.
 const MAX_RUNS: usize = 100;
+/// The most objects that kept runs may hold, to be run again.
+const MAX_OBJECTS: usize = 4 << 20;
 /// Fewer samples than this say little.
 pub(crate) const MIN_SAMPLES: u64 = 100;
 
@@ -37,6 +39,8 @@ pub(crate) struct Run {
     pub(crate) prepared: Option<Rc<Prepared>>,
     /// Whether the run was stopped before its end.
     pub(crate) is_partial: bool,
+    /// What could not be told apart, if the profile says so.
+    pub(crate) notice: Option<String>,
 }
 
 /// The runs, by number.
@@ -53,6 +57,14 @@ impl Runs {
         self.runs.push((self.last, run));
         if self.runs.len() > MAX_RUNS {
             self.runs.remove(0);
+        }
+        let mut n_objects = 0;
+        for (_, run) in self.runs.iter_mut().rev() {
+            let held = run.prepared.as_ref();
+            n_objects += held.map_or(0, |prepared| prepared.parcel.objects.len());
+            if n_objects > MAX_OBJECTS {
+                run.prepared = None;
+            }
         }
         self.last
     }
@@ -84,11 +96,12 @@ impl Run {
             text: text.to_owned(),
             style: data.style(),
             counts: counts.collect(),
-            contexts: tree::contexts(data, &sources),
+            contexts: tree::contexts(data),
             sources,
             rate: None,
             prepared: None,
             is_partial: false,
+            notice: data.notice(),
         }
     }
 
@@ -134,6 +147,9 @@ impl Run {
             if mlmon.kind == Kind::Time {
                 text.push_str(&self.sampling());
             }
+        }
+        if let Some(notice) = &self.notice {
+            text += &format!("note: {notice}\n");
         }
         Ok(text)
     }
@@ -234,6 +250,7 @@ impl Run {
             rate: None,
             prepared: None,
             is_partial: runs.iter().any(|run| run.is_partial),
+            notice: runs.iter().find_map(|run| run.notice.clone()),
         })
     }
 }

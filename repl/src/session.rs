@@ -21,7 +21,7 @@ use crate::values::{Kind as ValueKind, Store, Value};
 /// The most objects that a value may have which is only shown.
 const SHOWN_OBJECTS: usize = 10_000;
 /// The most objects that values may have which are kept.
-const KEPT_OBJECTS: usize = 8 << 20;
+const KEPT_OBJECTS: usize = 4 << 20;
 
 /// What comes back for an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -344,6 +344,7 @@ impl Session {
             profile,
             hz: self.settings.hz,
             ops: self.settings.shows_costs,
+            objects: false,
             object_limit: if keeps { KEPT_OBJECTS } else { SHOWN_OBJECTS },
         };
         let io = self.io.host(arguments);
@@ -380,6 +381,9 @@ impl Session {
         read: ReadBack,
         keeps: bool,
     ) -> Result<String, String> {
+        if keeps && !read.is_complete && self.interrupt.is_raised() {
+            return Err("interrupted; nothing was changed".into());
+        }
         if keeps && !read.is_complete {
             return Err(format!(
                 "the values have more than {} objects, which is too many to keep; nothing was \

@@ -69,6 +69,7 @@ pub(super) fn time(session: &mut Session, text: &str) -> Result<String, String> 
     let limits = session.settings.limits;
     let asked = Asked {
         ops: true,
+        objects: true,
         ..Asked::default()
     };
     let io = SessionIo::silent(Vec::new());
@@ -102,11 +103,12 @@ pub(super) fn time(session: &mut Session, text: &str) -> Result<String, String> 
     let (median, error) = median_with_error(&mut times);
     let gc_share = 100.0 * (gc / total.as_secs_f64().max(1e-9)).min(1.0);
     Ok(format!(
-        "{} ±{error:.1} % ({} runs)  ops {}  alloc {} B  gc {gc_share:.1} %\n",
+        "{} ±{error:.1} % ({} runs)  ops {}  alloc {} B in {} objects  gc {gc_share:.1} %\n",
         render::seconds(median),
         times.len(),
         render::count(counted.cost.ops.unwrap_or(0)),
         render::count(counted.cost.heap.allocated_bytes),
+        render::count(counted.cost.objects.unwrap_or(0)),
     ))
 }
 

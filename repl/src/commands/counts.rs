@@ -65,7 +65,7 @@ fn prepared(session: &Session, text: &str) -> Result<Rc<Prepared>, String> {
     let (number, run) = Arguments::parse(text)?.run(session)?;
     run.prepared
         .clone()
-        .ok_or_else(|| format!("#{number} was loaded or merged, and cannot be run again"))
+        .ok_or_else(|| format!("#{number} cannot be run again: it was loaded or merged, or its values were too many to keep"))
 }
 
 /// A function's ops, each with how often it was run.

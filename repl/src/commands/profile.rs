@@ -372,6 +372,7 @@ pub(super) fn load(session: &mut Session, text: &str) -> Result<String, String> 
         rate: None,
         prepared: None,
         is_partial: false,
+        notice: None,
     };
     let totals = run.describe()[1].clone();
     Ok(format!("{totals}\n{}", keep(session, run)))

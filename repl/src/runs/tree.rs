@@ -23,7 +23,7 @@ pub(crate) struct Context {
 }
 
 /// The contexts of a unit of profile data in which something was counted, or below which.
-pub(crate) fn contexts(data: &ProfileData, _sources: &SourceMap) -> Vec<Context> {
+pub(crate) fn contexts(data: &ProfileData) -> Vec<Context> {
     if data.style() != Style::Stack {
         return Vec::new();
     }
@@ -112,14 +112,9 @@ fn index_of(kind: Kind) -> usize {
 pub(crate) fn tree(run: &Run, kind: Kind, thresh: f64) -> String {
     let kind_index = index_of(kind);
     let contexts = &run.contexts;
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); contexts.len()];
-    let mut roots = Vec::new();
-    for (index, context) in contexts.iter().enumerate() {
-        match context.parent {
-            Some(parent) => children[parent].push(index),
-            None => roots.push(index),
-        }
-    }
+    let mut children = children_of(contexts);
+    let roots = (0..contexts.len()).filter(|&index| contexts[index].parent.is_none());
+    let mut roots: Vec<usize> = roots.collect();
     let weight = |index: &usize| std::cmp::Reverse(contexts[*index].sum[kind_index]);
     for list in children.iter_mut().chain([&mut roots]) {
         list.sort_by_key(weight);
@@ -175,26 +170,43 @@ pub(crate) enum Side {
 pub(crate) fn neighbours(run: &Run, name: &str, kind: Kind, side: Side) -> Option<String> {
     let kind_index = index_of(kind);
     let label = |index: usize| super::label(&run.sources, run.contexts[index].source);
+    let children = children_of(&run.contexts);
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    // How many calls of each pair are open on the way from the root.
+    let mut n_open: HashMap<(&str, &str), usize> = HashMap::new();
     let mut is_known = false;
     let mut own = 0;
-    for (index, context) in run.contexts.iter().enumerate() {
-        let parent = context.parent.map(label);
-        let is_wanted = label(index) == name;
-        is_known |= is_wanted;
-        own += if is_wanted {
-            context.own[kind_index]
-        } else {
-            0
-        };
-        let (neighbour, is_edge) = match side {
-            Side::Callers => (parent.unwrap_or("the start"), is_wanted),
-            Side::Callees => (label(index), parent == Some(name)),
+    let mut steps: Vec<Step> = vec![Step::Enter(0)];
+    if run.contexts.is_empty() {
+        return None;
+    }
+    while let Some(step) = steps.pop() {
+        let (Step::Enter(index) | Step::Leave(index)) = step;
+        let context = &run.contexts[index];
+        let callee = label(index);
+        let caller = context.parent.map_or("the start", label);
+        let n_above = n_open.entry((caller, callee)).or_default();
+        if let Step::Leave(_) = step {
+            *n_above -= 1;
+            continue;
+        }
+        *n_above += 1;
+        if callee == name {
+            is_known = true;
+            own += context.own[kind_index];
+        }
+        let neighbour = match side {
+            Side::Callers => (callee == name).then_some(caller),
+            Side::Callees => (caller == name).then_some(callee),
         };
         // Below an outer call of the same pair, everything is counted already.
-        if is_edge && !has_edge_above(run, index, label(index), parent) {
+        if let Some(neighbour) = neighbour
+            && *n_above == 1
+        {
             *sums.entry(neighbour).or_default() += context.sum[kind_index];
         }
+        steps.push(Step::Leave(index));
+        steps.extend(children[index].iter().map(|&child| Step::Enter(child)));
     }
     if !is_known {
         return None;
@@ -217,15 +229,20 @@ pub(crate) fn neighbours(run: &Run, name: &str, kind: Kind, side: Side) -> Optio
     ))
 }
 
-fn has_edge_above(run: &Run, index: usize, callee: &str, caller: Option<&str>) -> bool {
-    let label = |index: usize| super::label(&run.sources, run.contexts[index].source);
-    let mut at = run.contexts[index].parent;
-    while let Some(context) = at {
-        let above = run.contexts[context].parent;
-        if label(context) == callee && above.map(label) == caller {
-            return true;
+/// A step of a walk over the tree.
+#[derive(Clone, Copy)]
+enum Step {
+    Enter(usize),
+    Leave(usize),
+}
+
+/// The places of each context's children.
+fn children_of(contexts: &[Context]) -> Vec<Vec<usize>> {
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); contexts.len()];
+    for (index, context) in contexts.iter().enumerate() {
+        if let Some(parent) = context.parent {
+            children[parent].push(index);
         }
-        at = above;
     }
-    false
+    children
 }

@@ -14,6 +14,9 @@ use crate::interp::machine::Context;
 use crate::interp::stack::REF_DISPLACEMENT_BYTES;
 use crate::load::{LoadedFunction, Program};
 
+/// How many objects are built or read before somebody is asked whether to go on.
+const CHECK_EVERY: usize = 1024;
+
 /// A reference as data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datum {
@@ -70,6 +73,8 @@ pub enum HoldError {
     Malformed(u32),
     /// A memory profile is sampling: objects must be held before it is started.
     Sampled,
+    /// Somebody asks for the end by an [`Interrupt`].
+    Interrupted,
 }
 
 impl fmt::Display for HoldError {
@@ -77,6 +82,7 @@ impl fmt::Display for HoldError {
         match self {
             Self::OutOfMemory(error) => error.fmt(f),
             Self::Sampled => f.write_str("objects cannot be held while a memory profile samples"),
+            Self::Interrupted => f.write_str("interrupted"),
             Self::Malformed(index) => write!(f, "object {index} does not fit this program"),
         }
     }
@@ -146,7 +152,10 @@ impl Vm {
         }
         // SAFETY: no run is going on, so no frame is open and no register will be read.
         unsafe { self.ctx.stack.clear() };
-        for object in objects {
+        for (index, object) in objects.iter().enumerate() {
+            if index.is_multiple_of(CHECK_EVERY) && self.attention.load(Relaxed) as u8 != 0 {
+                return Err(HoldError::Interrupted);
+            }
             let built = self.build(object)?;
             self.ctx.handles.push(Value::pointer(built).0);
         }
@@ -187,7 +196,7 @@ impl Vm {
         };
         let roots: Vec<Value> = (0..n_refs).map(result).collect();
         // SAFETY: no run is going on, so every object is whole.
-        unsafe { read_objects(&self.ctx.handles, &roots, limit) }
+        unsafe { read_objects(&self.ctx.handles, &roots, limit, &self.attention) }
     }
 
     fn word_of(&self, datum: Datum) -> u64 {
@@ -315,11 +324,17 @@ fn is_well_formed(object: &ObjectData, n_objects: usize, program: &Program) -> b
     }
 }
 
-/// Reads the objects of these handles, each at its index, and what they and the roots lead to.
+/// Reads the objects of these handles, each at its index, and what they and the roots lead to. It
+/// stops early, and the result is not complete, when attention is wanted for an end.
 ///
 /// # Safety
 /// Every object that can be reached is whole.
-pub(crate) unsafe fn read_objects(handles: &[u64], roots: &[Value], limit: usize) -> ReadBack {
+pub(crate) unsafe fn read_objects(
+    handles: &[u64],
+    roots: &[Value],
+    limit: usize,
+    attention: &AtomicU32,
+) -> ReadBack {
     let mut reader = Reader {
         indices: HashMap::new(),
         open: Vec::new(),
@@ -335,6 +350,10 @@ pub(crate) unsafe fn read_objects(handles: &[u64], roots: &[Value], limit: usize
     let roots = roots.iter().map(|&root| reader.datum(root)).collect();
     let mut objects = Vec::new();
     while let Some(&object) = reader.open.get(objects.len()) {
+        if objects.len().is_multiple_of(CHECK_EVERY) && attention.load(Relaxed) as u8 != 0 {
+            reader.is_complete = false;
+            break;
+        }
         // SAFETY: the caller's promise.
         objects.push(unsafe { reader.object(object) });
     }

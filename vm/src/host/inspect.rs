@@ -59,7 +59,7 @@ impl HostCall {
         unsafe {
             let register = |index: u8| machine.r(u8::MAX - index);
             let roots: Vec<Value> = (0..count).map(register).collect();
-            read_objects(&[], &roots, limit)
+            read_objects(&[], &roots, limit, &*(*self.ctx).attention)
         }
     }
 
