@@ -19,8 +19,8 @@ pub(crate) struct CensusRow {
     pub(crate) peak_bytes: u64,
     /// Bytes that left the nursery alive.
     pub(crate) promoted_bytes: u64,
-    /// Bytes that lived through so many major collections; the last entry is for that many or more.
-    /// Entry 0 is for the minor collection that promotes.
+    /// Bytes that lived through at least so many major collections. Entry 0 is not in use: that is
+    /// all that was allocated.
     pub(crate) survived_bytes: [u64; MAX_AGE as usize + 1],
     /// Bytes that collections moved of the source's objects.
     pub(crate) moved_bytes: u64,
@@ -95,13 +95,14 @@ impl Tally for Census {
             row.promoted_bytes += bytes;
         }
         if self.phase == Phase::Minor {
-            row.survived_bytes[0] += bytes;
             return header;
         }
-        let age = (header >> AGE_SHIFT & MAX_AGE) + 1;
-        row.survived_bytes[age.min(MAX_AGE) as usize] += bytes;
-        let grown = if age <= MAX_AGE { 1 << AGE_SHIFT } else { 0 };
-        header + grown
+        let age = header >> AGE_SHIFT & MAX_AGE;
+        if age == MAX_AGE {
+            return header;
+        }
+        row.survived_bytes[age as usize + 1] += bytes;
+        header + (1 << AGE_SHIFT)
     }
 }
 
@@ -130,6 +131,20 @@ impl Census {
     pub(crate) fn blame(&mut self, source_index: usize, moved_bytes: u64) {
         let last = self.rows.len() - 1;
         self.rows[source_index.min(last)].triggered_bytes += moved_bytes;
+    }
+
+    /// The bytes that were moved, by source, to be put back after a collection that is no part of the
+    /// program's own work.
+    pub(crate) fn work(&self) -> Vec<(u64, u64)> {
+        let work = |row: &CensusRow| (row.moved_bytes, row.triggered_bytes);
+        self.rows.iter().map(work).collect()
+    }
+
+    /// Puts back what [`Census::work`] gave.
+    pub(crate) fn set_work(&mut self, work: Vec<(u64, u64)>) {
+        for (row, (moved_bytes, triggered_bytes)) in self.rows.iter_mut().zip(work) {
+            (row.moved_bytes, row.triggered_bytes) = (moved_bytes, triggered_bytes);
+        }
     }
 
     /// Keeps what is alive as the peak, if it is, at the end of a major collection.

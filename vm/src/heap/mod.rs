@@ -77,6 +77,9 @@ pub struct HeapConfig {
     pub max_bytes: usize,
     /// Whether to collect far more often than needed.
     pub stress: GcStress,
+    /// By how many percent the live data may grow before a major collection, so that a memory
+    /// profile's peak is at most that much too low; `None` to collect when it is best for speed.
+    pub peak_percent: Option<u32>,
 }
 
 impl Default for HeapConfig {
@@ -85,6 +88,7 @@ impl Default for HeapConfig {
             nursery_bytes: 2 << 20,
             max_bytes: 4 << 30,
             stress: GcStress::Off,
+            peak_percent: None,
         }
     }
 }

@@ -339,7 +339,14 @@ impl HostCall {
     /// one does. A host function that waits should look now and then, and end with
     /// [`HostError::Interrupted`].
     pub fn interrupted(&self) -> Option<u8> {
+        let Self {
+            pc,
+            caller_refs,
+            ctx,
+            sp,
+            ..
+        } = *self;
         // SAFETY: as for `io`; a host call is a safepoint.
-        unsafe { take_attention(self.ctx) }
+        unsafe { take_attention(pc, caller_refs, ctx, sp) }
     }
 }

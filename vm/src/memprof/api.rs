@@ -188,6 +188,9 @@ pub trait Tracker {
     fn dealloc_minor(&mut self, cookie: u64, event: &GcEvent);
     /// A block has died that was born outside the nursery or had left it.
     fn dealloc_major(&mut self, cookie: u64, event: &GcEvent);
-    /// A collection is over, and its events have been told.
-    fn collected(&mut self) {}
+    /// A collection is over, and its events have been told. Only after a major one is all dead that
+    /// nothing refers to.
+    fn collected(&mut self, is_major: bool) {
+        let _ = is_major;
+    }
 }

@@ -66,6 +66,8 @@ pub(crate) struct Memprof {
     profiles: Profiles,
     entries: Entries,
     events: VecDeque<Event>,
+    /// Empty but while fates are told; kept for its memory.
+    fates: Vec<(u32, Fate)>,
     callbacks: Callbacks,
     pub(crate) calls: CallTree,
     pub(crate) stack: StackCache,
@@ -135,6 +137,7 @@ impl Memprof {
     pub(crate) fn memory_bytes(&self, heap: &Heap) -> usize {
         self.entries.memory_bytes()
             + self.events.capacity() * size_of::<Event>()
+            + self.fates.capacity() * size_of::<(u32, Fate)>()
             + self.calls.memory_bytes()
             + self.stack.memory_bytes()
             + heap.weak.memory_bytes()
@@ -151,12 +154,13 @@ impl Memprof {
         self.watch(heap);
     }
 
-    /// Gives memory back when there are no blocks left.
+    /// Gives memory back when there are no blocks left and no profile will add some.
     fn give_back(&mut self, heap: &mut Heap) {
-        if !self.entries.is_empty() {
+        if !self.entries.is_empty() || self.profiles.is_sampling() {
             return;
         }
         self.entries = Entries::default();
+        self.fates = Vec::new();
         heap.weak.clear();
         if self.events.is_empty() {
             self.events = VecDeque::new();

@@ -233,15 +233,18 @@ impl Memprof {
 ///
 /// # Safety
 /// `ctx` is the machine's, and a collection has just ended.
-pub(crate) unsafe fn collection_is_over(ctx: *mut Context) {
+pub(crate) unsafe fn collection_is_over(ctx: *mut Context, is_major: bool) {
     // SAFETY: the caller's promise; the parts of the context are apart.
     unsafe {
         let memprof = &mut (*ctx).memprof;
         let heap = &mut (*ctx).heap;
-        for (index, fate) in heap.weak.take_fates() {
+        let mut fates = std::mem::take(&mut memprof.fates);
+        heap.weak.take_fates(&mut fates);
+        for (index, fate) in fates.drain(..) {
             memprof.meet_fate(heap, index, fate);
         }
-        memprof.profiles.collected();
+        memprof.fates = fates;
+        memprof.profiles.collected(is_major);
         memprof.give_back(heap);
     }
 }
