@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use assembler::vm::host::{HostIo, Hosts};
 use assembler::vm::isa::Signature;
+use assembler::vm::memprof::MemprofConfig;
 use assembler::vm::module::Module;
+use assembler::vm::profiler::memory::MemoryFile;
 use assembler::vm::profiler::{KindSet, Profile, Rate, SourceMap, Style};
 use assembler::vm::verify::VerifiedModule;
 use assembler::vm::{
@@ -61,6 +63,8 @@ impl Default for Limits {
 pub(crate) struct Asked {
     /// The profile to take.
     pub(crate) profile: Option<(KindSet, Style)>,
+    /// The memory profile to take.
+    pub(crate) memory: Option<Memory>,
     /// Ticks a second of a time profile.
     pub(crate) hz: u32,
     /// Whether ops are counted.
@@ -69,6 +73,15 @@ pub(crate) struct Asked {
     pub(crate) objects: bool,
     /// How many objects may be read back.
     pub(crate) object_limit: usize,
+}
+
+/// A memory profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Memory {
+    /// Words are sampled at this rate.
+    Sampled(f64),
+    /// The heap is counted exactly.
+    Exact,
 }
 
 /// What a run cost.
@@ -104,6 +117,7 @@ pub(crate) struct Ran {
     pub(crate) profile: Option<Arc<Profile>>,
     pub(crate) sources: SourceMap,
     pub(crate) rate: Option<Rate>,
+    pub(crate) memory: Option<MemoryFile>,
 }
 
 /// Why a run did not return.
@@ -200,7 +214,17 @@ pub(crate) fn run_with(
     let n_refs = module.functions[module.entry as usize]
         .signature
         .ref_results;
-    let config = config(limits, profile.clone(), asked.ops);
+    let mut config = config(limits, profile.clone(), asked.ops);
+    match asked.memory {
+        Some(Memory::Sampled(rate)) => {
+            config.sampling = Some(MemprofConfig {
+                rate,
+                ..MemprofConfig::default()
+            });
+        }
+        Some(Memory::Exact) => config.census = true,
+        None => {}
+    }
     let fuel = config.fuel;
     let mut vm = machine(prepared, module, io, config, interrupt, offer)?;
     let objects = match asked.objects {
@@ -240,6 +264,7 @@ pub(crate) fn run_with(
         profile,
         sources,
         rate: vm.tick_rate(),
+        memory: vm.memory_file(&prepared.text),
     })
 }
 

@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use assembler::vm::profiler::memory::MemoryFile;
+use assembler::vm::profiler::memory::report::{self as memory_report, MemoryReportOptions};
 use assembler::vm::profiler::mlmon::{CountRow, Mlmon, Totals};
 use assembler::vm::profiler::report::{self, Options};
 use assembler::vm::profiler::{
@@ -31,6 +33,8 @@ pub(crate) struct Run {
     pub(crate) style: Style,
     /// The counts of each kind.
     pub(crate) counts: Vec<Mlmon>,
+    /// The memory profile; then there are no counts.
+    pub(crate) memory: Option<MemoryFile>,
     pub(crate) sources: SourceMap,
     /// The calling contexts of a profile in stack style.
     pub(crate) contexts: Vec<tree::Context>,
@@ -96,6 +100,7 @@ impl Run {
             text: text.to_owned(),
             style: data.style(),
             counts: counts.collect(),
+            memory: None,
             contexts: tree::contexts(data),
             sources,
             rate: None,
@@ -105,9 +110,29 @@ impl Run {
         }
     }
 
+    /// The run whose memory profile this is.
+    pub(crate) fn of_memory(text: &str, memory: MemoryFile) -> Self {
+        Self {
+            text: text.to_owned(),
+            style: Style::Current,
+            counts: Vec::new(),
+            memory: Some(memory),
+            contexts: Vec::new(),
+            sources: SourceMap::new(),
+            rate: None,
+            prepared: None,
+            is_partial: false,
+            notice: None,
+        }
+    }
+
     /// The kinds of the run.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
         self.counts.iter().map(|one| one.kind).collect()
+    }
+
+    pub(crate) fn has_memory(&self) -> bool {
+        self.memory.is_some()
     }
 
     /// The counts of a kind.
@@ -119,6 +144,9 @@ impl Run {
     pub(crate) fn describe(&self) -> Vec<String> {
         let kinds: Vec<&str> = self.counts.iter().map(|one| one.kind.as_str()).collect();
         let mut kinds = kinds.join(",");
+        if let Some(memory) = &self.memory {
+            kinds += if memory.heap.is_some() { "heap" } else { "mem" };
+        }
         if self.style == Style::Stack {
             kinds += " --stack";
         }
@@ -129,7 +157,28 @@ impl Run {
             .counts
             .iter()
             .map(|one| amount(one.kind, one.totals.total));
-        vec![kinds, totals.collect::<Vec<_>>().join(" / ")]
+        let memory = self.memory.iter();
+        let memory = memory.map(|one| amount(Kind::Alloc, one.header.allocated_bytes));
+        vec![kinds, totals.chain(memory).collect::<Vec<_>>().join(" / ")]
+    }
+
+    /// The table of the memory profile, or those of all kinds with the counts beside the shares.
+    pub(crate) fn table(&self) -> Result<String, String> {
+        let Some(memory) = &self.memory else {
+            let options = Options {
+                raw: true,
+                ..Options::default()
+            };
+            return self.tables(&self.kinds(), &options);
+        };
+        let mut table = Vec::new();
+        memory_report::run(memory, &MemoryReportOptions::default(), &mut table)
+            .map_err(|error| error.to_string())?;
+        let lines = String::from_utf8_lossy(&table);
+        Ok(lines
+            .lines()
+            .map(|line| format!("{}\n", line.trim_end()))
+            .collect())
     }
 
     /// The tables of these kinds, as `mlprof` prints them, each with its sampling line.
@@ -189,8 +238,18 @@ impl Run {
     /// The sum of runs, by the names of their sources.
     pub(crate) fn merged(runs: &[&Run], text: String) -> Result<Self, String> {
         let first = runs.first().ok_or("nothing to merge")?;
-        if runs.iter().any(|run| run.kinds() != first.kinds()) {
+        if runs
+            .iter()
+            .any(|run| run.kinds() != first.kinds() || run.has_memory() != first.has_memory())
+        {
             return Err("runs of different kinds cannot be merged".into());
+        }
+        if let Some(memory) = &first.memory {
+            let mut sum = memory.clone();
+            for other in runs[1..].iter().filter_map(|run| run.memory.as_ref()) {
+                sum.absorb(other).map_err(|error| error.to_string())?;
+            }
+            return Ok(Self::of_memory(&text, sum));
         }
         let mut sources = SourceMap::new();
         let mut ids: HashMap<String, usize> = HashMap::new();
@@ -245,6 +304,7 @@ impl Run {
             text,
             style,
             counts: counts.collect(),
+            memory: None,
             contexts: tree::merged(runs, &sources),
             sources,
             rate: None,

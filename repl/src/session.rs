@@ -9,7 +9,7 @@ use assembler::vm::{GcStress, HeapStats, Interrupt, Outcome, ReadBack};
 
 use crate::commands;
 use crate::debugger::{Debugger, Progress};
-use crate::evaluate::{self, Asked, Cost, Failure, Limits, Prepared, Ran};
+use crate::evaluate::{self, Asked, Cost, Failure, Limits, Memory, Prepared, Ran};
 use crate::expression::{self, Compiled, Input};
 use crate::io::SessionIo;
 use crate::program::{Defined, Program, classes_of};
@@ -69,6 +69,14 @@ pub(crate) struct Recording {
     pub(crate) style: Style,
     /// What was counted so far.
     pub(crate) sum: Option<Run>,
+}
+
+/// The profile that an evaluation is to take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Wanted {
+    Nothing,
+    Counts(KindSet, Style),
+    Memory(Memory),
 }
 
 /// What an evaluation gave.
@@ -174,16 +182,15 @@ impl Session {
             return Ok(describe_defined(&defined));
         }
         let input = self.parse(entry)?;
-        let recording = self.recording.as_ref();
-        let profile = recording.map(|one| (one.kinds, one.style));
+        let wanted = self.recorded();
         if self.debugger.is_stopped() {
             return Err(commands::STOPPED.into());
         }
-        if profile.is_none() && !self.debugger.breakpoints.is_empty() {
+        if wanted == Wanted::Nothing && !self.debugger.breakpoints.is_empty() {
             let prepared = self.prepare(&input, entry)?;
             return self.debug(prepared, &input.names);
         }
-        let evaluated = self.evaluate(&input, entry, profile)?;
+        let evaluated = self.evaluate(&input, entry, wanted)?;
         self.record(evaluated.run);
         let costs = match self.settings.shows_costs {
             true => describe_cost(&evaluated.cost),
@@ -233,6 +240,14 @@ impl Session {
             }
             Ok(Outcome::ExitCode(code)) => Ok(format!("exit code {code}\n")),
             Err(failure) => Err(failure.text),
+        }
+    }
+
+    /// What the profile that is on wants of an evaluation.
+    pub(crate) fn recorded(&self) -> Wanted {
+        match &self.recording {
+            Some(recording) => Wanted::Counts(recording.kinds, recording.style),
+            None => Wanted::Nothing,
         }
     }
 
@@ -320,10 +335,10 @@ impl Session {
         &mut self,
         input: &Input,
         text: &str,
-        profile: Option<(KindSet, Style)>,
+        wanted: Wanted,
     ) -> Result<Evaluated, String> {
         let prepared = self.prepare(input, text)?;
-        self.run_prepared(prepared, &input.names, Vec::new(), profile)
+        self.run_prepared(prepared, &input.names, Vec::new(), wanted)
     }
 
     /// Runs what was prepared with a program's arguments, as [`Session::evaluate`].
@@ -332,16 +347,23 @@ impl Session {
         mut prepared: Prepared,
         names: &[String],
         arguments: Vec<Vec<u8>>,
-        profile: Option<(KindSet, Style)>,
+        wanted: Wanted,
     ) -> Result<Evaluated, String> {
-        if profile.is_some() {
+        if wanted != Wanted::Nothing {
             prepared.module = assembler::link::with_call_graph(prepared.module)
                 .map_err(|error| error.to_string())?;
         }
         let prepared = Rc::new(prepared);
         let keeps = !names.is_empty() || !prepared.parcel.objects.is_empty();
         let asked = Asked {
-            profile,
+            profile: match wanted {
+                Wanted::Counts(kinds, style) => Some((kinds, style)),
+                Wanted::Nothing | Wanted::Memory(_) => None,
+            },
+            memory: match wanted {
+                Wanted::Memory(memory) => Some(memory),
+                Wanted::Nothing | Wanted::Counts(..) => None,
+            },
             hz: self.settings.hz,
             ops: self.settings.shows_costs,
             objects: false,
@@ -451,14 +473,15 @@ fn plural(count: usize, what: &str) -> String {
 }
 
 fn make_run(prepared: &Rc<Prepared>, ran: &Ran) -> Option<Run> {
-    let profile = ran.profile.as_ref()?;
-    let kinds = profile.kinds();
-    let run = Run::new(
-        &prepared.text,
-        kinds.iter(),
-        profile.data(),
-        ran.sources.clone(),
-    );
+    let run = match (&ran.profile, &ran.memory) {
+        (Some(profile), _) => {
+            let kinds = profile.kinds();
+            let sources = ran.sources.clone();
+            Run::new(&prepared.text, kinds.iter(), profile.data(), sources)
+        }
+        (None, Some(memory)) => Run::of_memory(&prepared.text, memory.clone()),
+        (None, None) => return None,
+    };
     Some(Run {
         rate: ran.rate,
         prepared: Some(prepared.clone()),

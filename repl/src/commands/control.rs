@@ -3,18 +3,17 @@
 use super::{arguments, split_word};
 use crate::debugger::Progress;
 use crate::render;
-use crate::session::{Session, describe_cost};
+use crate::session::{Session, Wanted, describe_cost};
 
 pub(super) fn run(session: &mut Session, text: &str) -> Result<String, String> {
     let arguments = text.split_whitespace();
     let arguments = arguments.map(|word| word.as_bytes().to_vec()).collect();
     let prepared = session.prepare_entry()?;
-    let recording = session.recording.as_ref();
-    let profile = recording.map(|one| (one.kinds, one.style));
-    if profile.is_none() && !session.debugger.breakpoints.is_empty() {
+    let wanted = session.recorded();
+    if wanted == Wanted::Nothing && !session.debugger.breakpoints.is_empty() {
         return session.debug(prepared, &[]);
     }
-    let evaluated = session.run_prepared(prepared, &[], arguments, profile)?;
+    let evaluated = session.run_prepared(prepared, &[], arguments, wanted)?;
     session.record(evaluated.run);
     let costs = match session.settings.shows_costs {
         true => describe_cost(&evaluated.cost),

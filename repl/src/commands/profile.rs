@@ -4,37 +4,63 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use assembler::vm::module;
+use assembler::vm::profiler::memory::MemoryFile;
 use assembler::vm::profiler::mlmon::Mlmon;
-use assembler::vm::profiler::report::{self, Options, UsageError};
+use assembler::vm::profiler::report::{self, UsageError};
 use assembler::vm::profiler::{Kind, KindSet, SourceMap, Style};
 use assembler::{AssembleOptions, assemble};
 
 use super::arguments::{self, Arguments, run};
 use super::{counts, split_word};
+use crate::evaluate::Memory;
 use crate::render;
 use crate::runs::diff::diff;
 use crate::runs::tree::{Side, neighbours, tree};
 use crate::runs::{Run, amount};
-use crate::session::{Recording, Session, describe_cost};
+use crate::session::{Recording, Session, Wanted, describe_cost};
 
 /// Rows that are shown of trees and differences hold at least this share of the total, in percent.
 const THRESH: f64 = 1.0;
+/// The rate of memory profiles unless another is asked for.
+const DEFAULT_RATE: f64 = 1e-3;
 
 /// Runs an expression with a profile, shows the tables and keeps the run.
 pub(super) fn take(session: &mut Session, text: &str, kinds: KindSet) -> Result<String, String> {
     let (style, text) = style_of(text);
+    take_wanted(session, text, Wanted::Counts(kinds, style))
+}
+
+/// The same with a memory profile that samples.
+pub(super) fn take_memory(session: &mut Session, text: &str) -> Result<String, String> {
+    const WRONG: &str = "`--rate` wants a number from 0 to 1, as 1e-3";
+    let (rate, text) = match split_word(text) {
+        ("--rate", rest) => {
+            let (rate, rest) = split_word(rest);
+            let rate = rate.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));
+            (rate.ok_or(WRONG)?, rest)
+        }
+        _ => (DEFAULT_RATE, text),
+    };
+    take_wanted(session, text, Wanted::Memory(Memory::Sampled(rate)))
+}
+
+/// The same with exact counts of the heap.
+pub(super) fn take_heap(session: &mut Session, text: &str) -> Result<String, String> {
+    take_wanted(session, text, Wanted::Memory(Memory::Exact))
+}
+
+fn take_wanted(session: &mut Session, text: &str, wanted: Wanted) -> Result<String, String> {
     if text.is_empty() {
         return Err("an expression is wanted, or `:run`".into());
     }
-    let profile = Some((kinds, style));
     let evaluated = match text {
         ":run" => {
             let prepared = session.prepare_entry()?;
-            session.run_prepared(prepared, &[], Vec::new(), profile)?
+            session.run_prepared(prepared, &[], Vec::new(), wanted)?
         }
         _ => {
             let input = session.parse(text)?;
-            session.evaluate(&input, text, profile)?
+            session.evaluate(&input, text, wanted)?
         }
     };
     let mut answer = evaluated.text;
@@ -42,13 +68,7 @@ pub(super) fn take(session: &mut Session, text: &str, kinds: KindSet) -> Result<
         answer += &describe_cost(&evaluated.cost);
     }
     if let Some(run) = evaluated.run {
-        answer += &run.tables(
-            &run.kinds(),
-            &Options {
-                raw: true,
-                ..Options::default()
-            },
-        )?;
+        answer += &run.table()?;
         answer += &keep(session, run);
     }
     match evaluated.failure {
@@ -101,13 +121,7 @@ pub(super) fn off(session: &mut Session, text: &str) -> Result<String, String> {
     let recording = session.recording.take().ok_or(NOT_ON)?;
     match recording.sum {
         Some(run) => {
-            let table = run.tables(
-                &run.kinds(),
-                &Options {
-                    raw: true,
-                    ..Options::default()
-                },
-            )?;
+            let table = run.table()?;
             Ok(table + &keep(session, run))
         }
         None => Ok("nothing was evaluated while it was on\n".into()),
@@ -182,9 +196,14 @@ pub(super) fn show(session: &mut Session, text: &str) -> Result<String, String> 
     };
     let (_, run) = number.run(session)?;
     let words = words_of(rest)?;
+    if words.is_empty() {
+        return run.table();
+    }
+    if run.has_memory() {
+        return Err("tables of memory profiles have no options".into());
+    }
     let mut args: Vec<OsString> = words.into_iter().map(OsString::from).collect();
     args.push("run".into());
-    let has_options = args.len() > 1;
     let invocation = report::parse_args(&args[..]).map_err(|error| match error {
         UsageError::Help => "the options are those of `vm prof`".into(),
         UsageError::Wrong(message) => message,
@@ -192,14 +211,7 @@ pub(super) fn show(session: &mut Session, text: &str) -> Result<String, String> 
     if invocation.program != Path::new("run") || !invocation.files.is_empty() {
         return Err("`:prof show` takes a run and options of `vm prof`".into());
     }
-    let options = match has_options {
-        true => invocation.options,
-        false => Options {
-            raw: true,
-            ..Options::default()
-        },
-    };
-    run.tables(&run.kinds(), &options)
+    run.tables(&run.kinds(), &invocation.options)
 }
 
 /// Words, of which some may stand in single quotes.
@@ -328,6 +340,14 @@ fn write_run(run: &Run, path: &Path) -> Result<String, String> {
             .map_err(|error| format!("cannot write {shown}: {}", error.kind()))?;
         answer += &format!("{shown}: {}\n", amount(mlmon.kind, mlmon.totals.total));
     }
+    if let Some(memory) = &run.memory {
+        let shown = path.display();
+        memory
+            .write_file(path)
+            .map_err(|error| format!("cannot write {shown}: {}", error.kind()))?;
+        // Such a file names its functions itself.
+        return Ok(format!("{shown}: the memory profile\n"));
+    }
     if let Some(prepared) = &run.prepared {
         let path = program_path(path);
         let bytes = module::write(&prepared.module);
@@ -351,6 +371,13 @@ pub(super) fn load(session: &mut Session, text: &str) -> Result<String, String> 
         [file, program] => (Path::new(*file), PathBuf::from(program)),
         _ => return Err("`:prof load` takes a profile and perhaps its program".into()),
     };
+    if words.len() == 1
+        && let Ok(memory) = MemoryFile::read_file(file)
+    {
+        let run = Run::of_memory(&file.display().to_string(), memory);
+        let totals = run.describe()[1].clone();
+        return Ok(format!("{totals}\n{}", keep(session, run)));
+    }
     let mlmon = Mlmon::read_file(file).map_err(|error| error.to_string())?;
     let sources = sources_of(&program)?;
     let is_of_program = mlmon.magic == sources.magic
@@ -367,6 +394,7 @@ pub(super) fn load(session: &mut Session, text: &str) -> Result<String, String> 
         text: file.display().to_string(),
         style: mlmon.style,
         counts: vec![mlmon],
+        memory: None,
         contexts: Vec::new(),
         sources,
         rate: None,

@@ -95,6 +95,16 @@ With `--stack`, counts are also shown for all that was on the stack."
         "runs an expression with all three profiles, shows them, and keeps them as one run"
         ""
         |session, text| profile::take(session, text, Kind::ALL.into_iter().collect::<KindSet>());
+    ":prof mem" "[--rate R] EXPR" Profile Expressions
+        "runs an expression with a sampled memory profile, shows it, and keeps it as a run"
+        "R is the share of allocated words that is sampled (1e-3). Objects of values that the session
+hands in are not counted."
+        profile::take_memory;
+    ":prof heap" "EXPR" Profile Expressions
+        "runs an expression with exact counts of what is alive, shows them, and keeps them as a run"
+        "What is alive is found out at the end, too. Objects of values that the session hands in are
+`<unknown>`'s."
+        profile::take_heap;
     ":prof on" "KIND[,KIND] [--stack]" Profile Kinds
         "lets every evaluation add to a profile"
         "The prompt says so. Code is loaded anew for each evaluation, so a profile that is off costs

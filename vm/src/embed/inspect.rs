@@ -71,8 +71,6 @@ pub enum HoldError {
     /// The object of this index makes no sense here: it names an object, a function or an
     /// immediate that there is not, or has more fields or other captures than there can be.
     Malformed(u32),
-    /// A memory profile is sampling: objects must be held before it is started.
-    Sampled,
     /// Somebody asks for the end by an [`Interrupt`].
     Interrupted,
 }
@@ -81,7 +79,6 @@ impl fmt::Display for HoldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfMemory(error) => error.fmt(f),
-            Self::Sampled => f.write_str("objects cannot be held while a memory profile samples"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Malformed(index) => write!(f, "object {index} does not fit this program"),
         }
@@ -140,7 +137,7 @@ impl Vm {
 
     /// Builds objects and holds them for the machine's life: a host function finds each by its
     /// index ([`HostCall::set_held`](crate::host::HostCall::set_held)). To be called once, before
-    /// the first run and before memory profiles are started. No profile is charged.
+    /// the first run. No profile is charged, and no counter of the heap knows of it.
     ///
     /// # Errors
     /// When there is no memory, or an object makes no sense.
@@ -152,6 +149,22 @@ impl Vm {
         }
         // SAFETY: no run is going on, so no frame is open and no register will be read.
         unsafe { self.ctx.stack.clear() };
+        let stats = self.ctx.heap.stats();
+        let work = self.ctx.heap.census.as_ref().map(|census| census.work());
+        let ctx = &mut *self.ctx;
+        ctx.memprof.suspend(&mut ctx.heap);
+        let result = self.build_all(objects);
+        let ctx = &mut *self.ctx;
+        ctx.heap.stats = stats;
+        if let (Some(census), Some(work)) = (&mut ctx.heap.census, work) {
+            census.set_work(work);
+        }
+        ctx.memprof.resume(&mut ctx.heap);
+        result
+    }
+
+    /// Builds the objects and leaves the nursery empty.
+    fn build_all(&mut self, objects: &[ObjectData]) -> Result<(), HoldError> {
         for (index, object) in objects.iter().enumerate() {
             if index.is_multiple_of(CHECK_EVERY) && self.attention.load(Relaxed) as u8 != 0 {
                 return Err(HoldError::Interrupted);
@@ -235,7 +248,7 @@ impl Vm {
             None => {
                 self.collect_held(array_bytes(kind, length).unwrap_or(usize::MAX), None)?;
                 let again = self.ctx.heap.try_array(kind, length, HeaderSource::NONE);
-                again.ok_or(HoldError::Sampled)?
+                again.expect("a collection has made room for this very request")
             }
         };
         // SAFETY: the array was made for as many elements as are written here.
@@ -271,7 +284,7 @@ impl Vm {
             None => {
                 self.collect_held(bytes, None)?;
                 let again = self.ctx.heap.try_small(bytes);
-                again.ok_or(HoldError::Sampled)?
+                again.expect("a collection has made room for this very request")
             }
         };
         // SAFETY: the object has room for its first words, its references and its raw words.
