@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use repl::{Reply, Session, SessionIo};
-use support::{Random, expect_file, files, root, stdout, vm};
+use support::{expect_file, files, root, stdout, vm};
 use tempfile::TempDir;
 
 /// A folder to run a session in, with the examples in reach.
@@ -199,103 +199,4 @@ fn a_changed_file_is_noted_once_and_loaded_again() {
     assert_eq!(session.answer("f()"), Reply::Text("1\n".into()));
     session.answer(":reload");
     assert_eq!(session.answer("f()"), Reply::Text("2\n".into()));
-}
-
-/// Pieces of which random entries are made.
-const PIECES: [&str; 64] = [
-    ":load ",
-    ":prof ",
-    "diff ",
-    "tree ",
-    "show ",
-    "count ",
-    "alloc ",
-    "all ",
-    "--stack ",
-    "on ",
-    "off ",
-    "list ",
-    "merge ",
-    "callers ",
-    "annotate ",
-    "save ",
-    "#1 ",
-    "#2 ",
-    ":dis ",
-    "--counts ",
-    ":set ",
-    "+s ",
-    "-l ",
-    ":fuel ",
-    "100 ",
-    ":limit ",
-    "heap ",
-    "4M ",
-    ":break ",
-    ":step ",
-    ":regs ",
-    ":stack ",
-    ":abort ",
-    ":continue ",
-    ":values ",
-    ":gc ",
-    ":type ",
-    ":forget ",
-    "let ",
-    "x ",
-    "y ",
-    "= ",
-    "f(",
-    "g(",
-    ")",
-    "[",
-    "]",
-    ", ",
-    "1 ",
-    "-2.5 ",
-    "\"s\" ",
-    "null ",
-    "+ ",
-    "* ",
-    "/ ",
-    "== ",
-    "< ",
-    "#3(",
-    "as int ",
-    "x.r0 ",
-    "fun f(n: i) -> i { ret n }",
-    "{ ",
-    "} ",
-    "é",
-];
-
-#[test]
-fn random_entries_do_no_harm() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut session = Session::new(SessionIo::new(std::io::sink()));
-    session.answer("fun f(n: i) -> i { n = add n, 1\n ret n }");
-    session.answer("fun g(x: r) -> r { x = new 1, [x], []\n ret x }");
-    let mut random = Random(5);
-    for _ in 0..1000 {
-        let n_pieces = 1 + random.below(8);
-        let pieces = (0..n_pieces).map(|_| PIECES[random.below(PIECES.len())]);
-        // What is saved goes to a folder that will be gone.
-        let entry: String = pieces.collect();
-        let entry = entry.replace("save ", &format!("save {}/", folder.path().display()));
-        if let Reply::Text(text) = session.answer(&entry) {
-            assert!(text.is_empty() || text.ends_with('\n'), "{entry}: {text:?}");
-        }
-    }
-    for entry in [
-        ":abort",
-        ":break off",
-        ":prof off",
-        ":fuel off",
-        ":limit heap 1G",
-        ":set -s",
-    ] {
-        session.answer(entry);
-    }
-    session.answer("fun f(n: i) -> i { n = add n, 1\n ret n }");
-    assert_eq!(session.answer("f(41)"), Reply::Text("42\n".into()));
 }
