@@ -128,6 +128,7 @@ impl Debugger {
                 };
                 let io = io.host(Vec::new());
                 let ran = evaluate::run_with(&probed, io, limits, asked, &interrupt, offer);
+                let ran = ran.map(|(ran, _)| ran);
                 // If nobody waits any more, the session is over.
                 let _ = report.send(Event::Done(Box::new(ran)));
             })

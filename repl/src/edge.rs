@@ -117,6 +117,7 @@ pub fn interact(session: &mut Session) -> io::Result<()> {
             Reply::Quit => return Ok(()),
         }
         io::stdout().flush()?;
+        session.settle();
     }
 }
 

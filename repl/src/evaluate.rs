@@ -191,8 +191,16 @@ pub(crate) fn run(
     limits: Limits,
     asked: Asked,
     interrupt: &Interrupt,
-) -> Result<Ran, String> {
+) -> Result<(Ran, Spent), String> {
     run_with(prepared, io, limits, asked, interrupt, |_| ())
+}
+
+/// A machine that has done its work. To give its memory back may take longer than anything that
+/// the user waits for, so that is for the caller to do in its time.
+#[derive(Debug)]
+pub(crate) struct Spent {
+    /// Only to be dropped.
+    _vm: Vm,
 }
 
 /// As [`run`], for a module that wants more of its host.
@@ -203,7 +211,7 @@ pub(crate) fn run_with(
     asked: Asked,
     interrupt: &Interrupt,
     offer: impl FnOnce(&mut Hosts),
-) -> Result<Ran, String> {
+) -> Result<(Ran, Spent), String> {
     let module = assembler::link::verify_linked(prepared.module.clone())
         .map_err(|error| error.to_string())?;
     let sources = module.source_map();
@@ -252,7 +260,7 @@ pub(crate) fn run_with(
         }),
         Ok(()) => result.map_err(|error| failure(&vm, &error)),
     };
-    Ok(Ran {
+    let ran = Ran {
         result,
         read,
         cost: Cost {
@@ -265,7 +273,8 @@ pub(crate) fn run_with(
         sources,
         rate: vm.tick_rate(),
         memory: vm.memory_file(&prepared.text),
-    })
+    };
+    Ok((ran, Spent { _vm: vm }))
 }
 
 /// An error as the session shows it.

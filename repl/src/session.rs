@@ -9,7 +9,7 @@ use assembler::vm::{GcStress, HeapStats, Interrupt, Outcome, ReadBack};
 
 use crate::commands;
 use crate::debugger::{Debugger, Progress};
-use crate::evaluate::{self, Asked, Cost, Failure, Limits, Memory, Prepared, Ran};
+use crate::evaluate::{self, Asked, Cost, Failure, Limits, Memory, Prepared, Ran, Spent};
 use crate::expression::{self, Compiled, Input};
 use crate::io::SessionIo;
 use crate::program::{Defined, Program, classes_of};
@@ -46,6 +46,8 @@ pub struct Session {
     /// What the heap of the last evaluation did.
     pub(crate) last_heap: Option<HeapStats>,
     pub(crate) debugger: Debugger,
+    /// The machine of the last evaluation, until there is time to give its memory back.
+    spent: Option<Spent>,
     /// How many entries were answered.
     pub(crate) n_inputs: u32,
     pub(crate) n_errors: usize,
@@ -106,6 +108,7 @@ impl Session {
             recording: None,
             last_heap: None,
             debugger: Debugger::default(),
+            spent: None,
             n_inputs: 0,
             n_errors: 0,
             is_over: false,
@@ -147,8 +150,15 @@ impl Session {
         validate::is_open(entry)
     }
 
+    /// Gives back what the last evaluation took of memory. To be called when its answer has been
+    /// shown; otherwise the next entry does it.
+    pub fn settle(&mut self) {
+        self.spent = None;
+    }
+
     /// Does what an entry says: a command, a definition, or an expression.
     pub fn answer(&mut self, entry: &str) -> Reply {
+        self.settle();
         self.interrupt.clear();
         let mut text = String::new();
         for path in self.program.changed_files() {
@@ -371,7 +381,8 @@ impl Session {
         };
         let io = self.io.host(arguments);
         let limits = self.settings.limits;
-        let mut ran = evaluate::run(&prepared, io, limits, asked, &self.interrupt)?;
+        let (mut ran, spent) = evaluate::run(&prepared, io, limits, asked, &self.interrupt)?;
+        self.spent = Some(spent);
         self.last_heap = Some(ran.cost.heap.clone());
         let run = make_run(&prepared, &ran);
         let result = std::mem::replace(&mut ran.result, Ok(Outcome::ExitCode(0)));

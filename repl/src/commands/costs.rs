@@ -73,7 +73,7 @@ pub(super) fn time(session: &mut Session, text: &str) -> Result<String, String> 
         ..Asked::default()
     };
     let io = SessionIo::silent(Vec::new());
-    let counted = evaluate::run(&prepared, io, limits, asked, &session.interrupt)?;
+    let (counted, _) = evaluate::run(&prepared, io, limits, asked, &session.interrupt)?;
     if let Err(failure) = counted.result {
         return Err(failure.text);
     }

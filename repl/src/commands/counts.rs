@@ -40,7 +40,7 @@ fn count(session: &Session, prepared: &Prepared, name: &str) -> Result<Counts, S
     };
     let io = SessionIo::silent(Vec::new());
     let limits = session.settings.limits;
-    let ran = evaluate::run(&probed, io, limits, asked, &session.interrupt)?;
+    let (ran, _) = evaluate::run(&probed, io, limits, asked, &session.interrupt)?;
     let counts = ran
         .profile
         .map(|profile| profile.data().counts(Kind::Count));
