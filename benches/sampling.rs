@@ -1,8 +1,8 @@
 //! What sampling allocations costs, paired: each round runs every way once, and the ratios of the
-//! rounds' times to that without a profile are compared. `cargo bench --bench sampling` prints medians.
+//! rounds' times to that without a profile are compared. It prints medians.
 //!
-//! Criterion measures one thing at a time; on a noisy machine two of its results do not compare to the
-//! hundredth part that is asked here.
+//! Criterion measures one thing at a time; on a noisy machine two of its results do not compare to
+//! the hundredth part that is asked here.
 
 use std::time::Instant;
 

@@ -43,7 +43,8 @@ pub(crate) fn snapshot_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Takes a snapshot of a running machine's profile every so often, for as long as the process lives.
+/// Takes a snapshot of a running machine's profile every so often, for as long as the process
+/// lives.
 pub(crate) fn snapshot_every(interrupt: Interrupt, interval: Duration) -> std::io::Result<()> {
     let work = move || {
         loop {

@@ -50,6 +50,8 @@ pub struct AssembleOptions {
     pub tail_calls: TailCalls,
     /// Whether branches are sources of their own.
     pub profile_branch: bool,
+    /// Up to how many ops functions are inlined; none are if it is not given.
+    pub inline_ops: Option<u32>,
     /// What the text's file is called in line tables, sources and messages.
     pub file_name: String,
 }
@@ -59,6 +61,7 @@ impl Default for AssembleOptions {
         Self {
             tail_calls: TailCalls::Always,
             profile_branch: false,
+            inline_ops: None,
             file_name: "input.asm".into(),
         }
     }

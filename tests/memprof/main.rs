@@ -5,6 +5,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../reference/smith/mod.rs"]
+#[allow(dead_code, reason = "programs are not shrunk here")]
+mod smith;
+
 mod oracle;
+mod profiles;
 mod programs;
+mod random;
 mod recorder;
+mod traps;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, ProfileId, Source, Tracker};
-use repl::assembler::vm::{HeapConfig, Vm, VmConfig};
+use repl::assembler::vm::{HeapConfig, Outcome, Vm, VmConfig};
 
 use crate::support::machine;
 
@@ -120,4 +120,23 @@ pub(crate) fn machine_with_nursery(text: &str, nursery_bytes: usize) -> Vm {
             ..VmConfig::default()
         },
     )
+}
+
+/// A profile of all words.
+pub(crate) fn every_word() -> MemprofConfig {
+    MemprofConfig {
+        rate: 1.0,
+        ..MemprofConfig::default()
+    }
+}
+
+/// Calls an exported function that returns.
+pub(crate) fn call(vm: &mut Vm, name: &str, ints: &[i64]) -> Vec<i64> {
+    let function = vm.module().function_named(name);
+    let function = function.expect("the program has the function");
+    match vm.call(function, ints) {
+        Ok(Outcome::Returned(results)) => results,
+        Ok(other) => panic!("{name} ends with {other:?}"),
+        Err(error) => panic!("{}", vm.describe_error(&error)),
+    }
 }

@@ -24,9 +24,10 @@ pub struct VmConfig {
     /// Whether ops are fused into superinstructions. Off, programs do the same more slowly.
     pub fuses: bool,
     /// Whether the heap keeps, with each object, the source that allocated it, for exact counts in
-    /// [`Vm::memory_file`]. If there is a profile, it must count allocation.
+    /// [`Vm::memory_file`](crate::Vm::memory_file). If there is a profile, it must count
+    /// allocation.
     pub census: bool,
-    /// How allocations are sampled for [`Vm::memory_file`], if they are.
+    /// How allocations are sampled for [`Vm::memory_file`](crate::Vm::memory_file), if they are.
     pub sampling: Option<MemprofConfig>,
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Style, Ticker};
+use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Ticker};
 
 use crate::config::{VmConfig, VmError};
 use crate::heap::{Census, Heap, HeapStats, OutOfMemory, Value};
@@ -119,7 +119,7 @@ impl Vm {
         let has_contexts = config
             .profile
             .as_ref()
-            .is_some_and(|one| one.style() == Style::Stack);
+            .is_some_and(|one| one.data().has_contexts());
         let stack = Stack::new(config.stack_bytes, has_contexts).ok_or(VmError::OutOfMemory(
             OutOfMemory {
                 request_bytes: config.stack_bytes,
@@ -261,8 +261,8 @@ impl Vm {
         self.ctx.units.data(unit)
     }
 
-    /// What the machine does with its profiles at a safepoint after [`Interrupt::snapshot`]: as a rule,
-    /// write them. It runs on the machine's thread, between two ops.
+    /// What the machine does with its profiles at a safepoint after [`Interrupt::snapshot`]: as a
+    /// rule, write them. It runs on the machine's thread, between two ops.
     pub fn on_snapshot(&mut self, action: impl FnMut(&Snapshot<'_>) + 'static) {
         self.ctx.on_snapshot = Some(Box::new(action));
     }

@@ -1,20 +1,20 @@
 //! The memory profile that needs no tracker: sampled figures by call stack, exact ones by source,
 //! or both, for `vm --profile mem,heap`.
 //!
-//! What is alive is known only at a major collection. So there is one at the end of the run, with the
-//! registers of the functions that are still open, or, when the entry function has returned, with
-//! those that it left. Such a collection, and those for snapshots, count as no work of the program.
+//! What is alive is known only at a major collection. So there is one at the end of the run, with
+//! the registers of the functions that are still open, or, when the entry function has returned,
+//! with those that it left. Such a collection, and those for snapshots, count as no work of the
+//! program.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use profiler::memory::{HeapProfile, HeapRow, MemoryFile, MemoryHeader, MemoryProfile, MemorySite};
 use profiler::{Kind, ProfileData, SourceId};
 
-use crate::heap::Phase;
 use crate::interp::Exit;
 use crate::interp::machine::{Context, Resume};
-use crate::interp::slow::collect_with_roots;
+use crate::interp::slow::{Cause, collect_with_roots};
 use crate::interp::word::{Frame, Pc};
 use crate::load::Program;
 use crate::memprof::{AllocInfo, GcEvent, Tracker};
@@ -48,12 +48,28 @@ impl<'a> Snapshot<'a> {
     }
 }
 
+/// What the tracker has added up, which the machine shows.
+pub(crate) struct Figures {
+    pub(crate) sums: RefCell<MemoryProfile>,
+    /// Whether the collection that is going on only looks what is alive.
+    is_looking: Cell<bool>,
+}
+
+impl Figures {
+    pub(crate) fn new(rate: f64, seed: u64) -> Self {
+        Self {
+            sums: RefCell::new(MemoryProfile::new(rate, seed)),
+            is_looking: Cell::new(false),
+        }
+    }
+}
+
 /// A tracker that adds up what it hears.
-pub(crate) struct Adder(pub(crate) Rc<RefCell<MemoryProfile>>);
+pub(crate) struct Adder(pub(crate) Rc<Figures>);
 
 impl Adder {
     fn alloc(&self, info: &AllocInfo<'_>) -> Option<u64> {
-        let mut figures = self.0.borrow_mut();
+        let mut figures = self.0.sums.borrow_mut();
         figures.allocated(info.stack.call(), info.clock_words, info.n_samples);
         Some(0)
     }
@@ -69,25 +85,28 @@ impl Tracker for Adder {
     }
 
     fn promote(&mut self, _: u64, event: &GcEvent) -> Option<u64> {
-        let mut figures = self.0.borrow_mut();
-        figures.promoted(event.call, event.clock_words, event.n_samples);
+        // What such a collection moves stays in the nursery as far as the program goes.
+        if !self.0.is_looking.get() {
+            let mut figures = self.0.sums.borrow_mut();
+            figures.promoted(event.call, event.clock_words, event.n_samples);
+        }
         Some(0)
     }
 
     fn dealloc_minor(&mut self, _: u64, event: &GcEvent) {
-        let mut figures = self.0.borrow_mut();
+        let mut figures = self.0.sums.borrow_mut();
         figures.died_young(event.call, event.clock_words, event.n_samples);
     }
 
     fn dealloc_major(&mut self, _: u64, event: &GcEvent) {
-        let mut figures = self.0.borrow_mut();
+        let mut figures = self.0.sums.borrow_mut();
         figures.died_old(event.call, event.clock_words, event.n_samples);
     }
 
     fn collected(&mut self, is_major: bool) {
         // Only then is what is alive known, rather than what has not been found dead.
         if is_major {
-            self.0.borrow_mut().collected();
+            self.0.sums.borrow_mut().collected();
         }
     }
 }
@@ -104,15 +123,22 @@ pub(crate) unsafe fn census(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut 
             return;
         }
         let stats = (*ctx).heap.stats.clone();
-        let work = (*ctx).heap.census.as_ref().map(|census| census.work());
+        set_looking(&mut *ctx, true);
         // That the heap has failed is noted in the context.
-        let _ = collect_with_roots(pc, refs, ctx, sp, 0, Some(Phase::Major));
+        let _ = collect_with_roots(pc, refs, ctx, sp, 0, Cause::Look);
+        set_looking(&mut *ctx, false);
         let allocated_bytes = (*ctx).heap.stats.allocated_bytes;
         (*ctx).heap.stats = stats;
         (*ctx).heap.stats.allocated_bytes = allocated_bytes;
-        if let (Some(census), Some(work)) = (&mut (*ctx).heap.census, work) {
-            census.set_work(work);
-        }
+    }
+}
+
+pub(crate) fn set_looking(ctx: &mut Context, is_looking: bool) {
+    if let Some(census) = &mut ctx.heap.census {
+        census.set_looking(is_looking);
+    }
+    if let Some(figures) = &ctx.figures {
+        figures.is_looking.set(is_looking);
     }
 }
 
@@ -164,7 +190,7 @@ impl Context {
                     .map_or(SourceId::UNKNOWN, |pc| program.source_at(pc)),
                 line: program.line_of_site(site),
             };
-            file = file.with_samples(&figures.borrow(), &self.memprof.calls, site);
+            file = file.with_samples(&figures.sums.borrow(), &self.memprof.calls, site);
         }
         if let Some(heap) = self.heap_profile(map.sources.len()) {
             file = file.with_heap(heap);
@@ -214,7 +240,7 @@ impl Context {
         unknown.promoted_bytes += rest.promoted_bytes;
         unknown.gc_trigger_bytes += rest.triggered_bytes;
         unknown.gc_copy_bytes += rest.moved_bytes;
-        heap.gc_work_bytes = heap.sources.iter().map(|row| row.gc_copy_bytes).sum();
+        heap.gc_work_bytes = self.heap.moved_bytes();
         Some(heap)
     }
 }

@@ -53,9 +53,9 @@ const EMPTY: u32 = CallTree::ROOT.0;
 /// The smallest table; a power of two, as all are.
 const MIN_TABLE_LEN: usize = 16;
 
-// With its place in a table that is half full as a rule, a node takes 24 bytes, and 32 with slack. Two
-// recent children where one would do take four of these, and a third of the time of a sample away
-// in programs whose functions call in two places.
+// With its place in a table that is half full as a rule, a node takes 24 bytes, and 32 with slack.
+// Two recent children where one would do take four of these, and a third of the time of a sample
+// away in programs whose functions call in two places.
 const _: () = assert!(size_of::<Node>() <= 16);
 
 impl CallTree {

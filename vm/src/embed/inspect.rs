@@ -13,6 +13,7 @@ use crate::heap::*;
 use crate::interp::machine::Context;
 use crate::interp::stack::REF_DISPLACEMENT_BYTES;
 use crate::load::{LoadedFunction, Program};
+use crate::memory;
 
 /// How many objects are built or read before somebody is asked whether to go on.
 const CHECK_EVERY: usize = 1024;
@@ -150,16 +151,14 @@ impl Vm {
         // SAFETY: no run is going on, so no frame is open and no register will be read.
         unsafe { self.ctx.stack.clear() };
         let stats = self.ctx.heap.stats();
-        let work = self.ctx.heap.census.as_ref().map(|census| census.work());
         let ctx = &mut *self.ctx;
+        memory::set_looking(ctx, true);
         ctx.memprof.suspend(&mut ctx.heap);
         let result = self.build_all(objects);
         let ctx = &mut *self.ctx;
         ctx.heap.stats = stats;
-        if let (Some(census), Some(work)) = (&mut ctx.heap.census, work) {
-            census.set_work(work);
-        }
         ctx.memprof.resume(&mut ctx.heap);
+        memory::set_looking(ctx, false);
         result
     }
 

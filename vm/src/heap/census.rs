@@ -35,6 +35,7 @@ pub(crate) struct Census {
     rows: Vec<CensusRow>,
     phase: Phase,
     peak_bytes: u64,
+    is_looking: bool,
 }
 
 /// What a collection tells of each survivor. `()` wants to know nothing, at no cost.
@@ -88,6 +89,9 @@ impl Tally for Census {
         let row = &mut self.rows[HeaderSource::of(header).index().min(last)];
         row.live_bytes += bytes;
         row.live_objects += 1;
+        if self.is_looking {
+            return header;
+        }
         if survivor.is_moved {
             row.moved_bytes += bytes;
         }
@@ -114,6 +118,7 @@ impl Census {
             rows: vec![CensusRow::default(); n_rows],
             phase: Phase::Minor,
             peak_bytes: 0,
+            is_looking: false,
         }
     }
 
@@ -133,18 +138,10 @@ impl Census {
         self.rows[source_index.min(last)].triggered_bytes += moved_bytes;
     }
 
-    /// The bytes that were moved, by source, to be put back after a collection that is no part of the
-    /// program's own work.
-    pub(crate) fn work(&self) -> Vec<(u64, u64)> {
-        let work = |row: &CensusRow| (row.moved_bytes, row.triggered_bytes);
-        self.rows.iter().map(work).collect()
-    }
-
-    /// Puts back what [`Census::work`] gave.
-    pub(crate) fn set_work(&mut self, work: Vec<(u64, u64)>) {
-        for (row, (moved_bytes, triggered_bytes)) in self.rows.iter_mut().zip(work) {
-            (row.moved_bytes, row.triggered_bytes) = (moved_bytes, triggered_bytes);
-        }
+    /// Says whether the next collections only look what is alive, and are no part of the program's
+    /// own work.
+    pub(crate) fn set_looking(&mut self, is_looking: bool) {
+        self.is_looking = is_looking;
     }
 
     /// Keeps what is alive as the peak, if it is, at the end of a major collection.

@@ -30,10 +30,11 @@
 //!
 //! # The word clock
 //!
-//! Allocated words are numbered from 0 on, large objects included ([`Heap::clock`]). A *watched* word
-//! is one that must not be allocated without asking: the limit is lowered to it, so that watching
-//! costs nothing until the word is reached. Tracked blocks are weak references that collections
-//! update (`weak.rs`); a census counts survivors by the source in their headers (`census.rs`).
+//! Allocated words are numbered from 0 on, large objects included ([`Heap::clock`]). A *watched*
+//! word is one that must not be allocated without asking: the limit is lowered to it, so that
+//! watching costs nothing until the word is reached. Tracked blocks are weak references that
+//! collections update (`weak.rs`); a census counts survivors by the source in their headers
+//! (`census.rs`).
 
 mod allocate;
 mod census;
@@ -254,8 +255,8 @@ impl Heap {
         self.allocated_bytes() / 8
     }
 
-    /// Makes every allocation ask that would take the word of this number or a later one, by failing
-    /// until another word is watched.
+    /// Makes every allocation ask that would take the word of this number or a later one, by
+    /// failing until another word is watched.
     pub(crate) fn watch(&mut self, word: u64) {
         self.watched = word;
         self.set_hard_limit(self.hard_limit);

@@ -21,8 +21,8 @@ pub(crate) struct Weak {
     slots: Vec<Slot>,
     /// Indices of young blocks. One may stand here twice, or no longer be young: the slot knows.
     young: Vec<u32>,
-    /// The index that waits for the next large object.
-    next_large: Option<u32>,
+    /// The indices that wait for the next large object: one for each profile that samples it.
+    next_large: Vec<u32>,
     fates: Vec<(u32, Fate)>,
 }
 
@@ -52,7 +52,7 @@ impl Weak {
     /// Tracks the large object that is allocated next.
     pub(crate) fn track_next_large(&mut self, index: u32) {
         self.set(index, Slot::NONE);
-        self.next_large = Some(index);
+        self.next_large.push(index);
     }
 
     /// Tracks a block no longer.
@@ -60,9 +60,7 @@ impl Weak {
         if let Some(slot) = self.slots.get_mut(index as usize) {
             *slot = Slot::NONE;
         }
-        if self.next_large == Some(index) {
-            self.next_large = None;
-        }
+        self.next_large.retain(|&next| next != index);
     }
 
     /// Forgets all blocks, and gives their memory back.
@@ -93,7 +91,7 @@ impl Weak {
 
     /// A large object was allocated.
     pub(super) fn born_large(&mut self, block: *mut u64) {
-        if let Some(index) = self.next_large.take() {
+        while let Some(index) = self.next_large.pop() {
             self.set(index, Slot(block as usize));
         }
     }

@@ -18,11 +18,9 @@
 //! local that is dropped, nor one whose address escapes: slow work is done by cold functions that
 //! take the five values by value (`slow.rs`).
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use profiler::memory::MemoryProfile;
 use profiler::{CurrentCell, Node, ProfileData, SourceId};
 
 use super::fault::Fault;
@@ -32,7 +30,7 @@ use super::word::{Frame, OpWord, Pc};
 use crate::heap::{Heap, KIND_MASK, Kind, OutOfMemory, Value};
 use crate::host::Hosts;
 use crate::load::Program;
-use crate::memory::Snapshot;
+use crate::memory::{Figures, Snapshot};
 use crate::memprof::Memprof;
 use crate::units::Units;
 
@@ -65,7 +63,7 @@ pub(crate) struct Context {
     /// Memory profiles.
     pub(crate) memprof: Memprof,
     /// The figures of the memory profile that needs no tracker.
-    pub(crate) figures: Option<Rc<RefCell<MemoryProfile>>>,
+    pub(crate) figures: Option<Rc<Figures>>,
     pub(crate) stack: Stack,
     /// What collections are charged to; null in stack style, where each context has its own.
     pub(crate) gc_node: *const Node,

@@ -13,7 +13,7 @@ use super::machine::{Context, Machine, Resume, WantedContext};
 use super::trace::Backtrace;
 use super::word::{Frame, Pc};
 use super::{Exit, SNAPSHOT, Trap};
-use crate::heap::{HeaderSource, OutOfMemory, Value, record_header};
+use crate::heap::{HeaderSource, OutOfMemory, Phase, Value, record_header};
 use crate::host::{HostCall, HostError};
 use crate::memory::{self, Snapshot};
 use crate::memprof::{self, Room, callbacks};
@@ -201,6 +201,17 @@ unsafe fn meet_barrier(ctx: *mut Context) -> Pc {
     }
 }
 
+/// Why there is a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Memory is needed.
+    Need,
+    /// The program asks for one of the whole heap.
+    Wish,
+    /// A memory profile wants to know what is alive. Nobody is charged.
+    Look,
+}
+
 /// Collects with the machine's roots, charging the collector.
 ///
 /// # Safety
@@ -211,7 +222,7 @@ pub(crate) unsafe fn collect_with_roots(
     ctx: *mut Context,
     sp: *mut Frame,
     request_bytes: usize,
-    force: Option<crate::heap::Phase>,
+    cause: Cause,
 ) -> Result<(), OutOfMemory> {
     // SAFETY: every word between the live registers and the stack's end is a reference, as is
     // every handle; nothing else refers into the heap while a machine is at a word.
@@ -240,12 +251,15 @@ pub(crate) unsafe fn collect_with_roots(
         (*cell).publish(gc_node);
         let before = (*ctx).heap.moved_bytes();
         let n_major = (*ctx).heap.stats.major_collections;
+        let force = (cause != Cause::Need).then_some(Phase::Major);
         let result = (*ctx).heap.collect(request_bytes, force, &mut roots);
         let moved = (*ctx).heap.moved_bytes() - before;
-        (*gc_node).charge_bytes(moved);
         (*cell).publish(interrupted);
-        if let Some(census) = &mut (*ctx).heap.census {
-            census.blame((*(*ctx).program).source_at(pc).index(), moved);
+        if cause != Cause::Look {
+            (*gc_node).charge_bytes(moved);
+            if let Some(census) = &mut (*ctx).heap.census {
+                census.blame((*(*ctx).program).source_at(pc).index(), moved);
+            }
         }
         (*ctx).broken = result.err();
         if result.is_ok() {

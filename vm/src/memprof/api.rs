@@ -76,7 +76,8 @@ impl fmt::Display for MemprofError {
             Self::InvalidTracker(place) => {
                 write!(
                     f,
-                    "memprof start: field {place} of the tracker is neither null nor a closure of the right signature"
+                    "memprof start: field {place} of the tracker is neither null nor a closure of \
+                     the right signature"
                 )
             }
             Self::AlreadyStarted => f.write_str("memprof start: a profile is sampling already"),

@@ -1,9 +1,11 @@
 //! Allocation budgets: a fault at exactly the N-th word of a dynamic extent.
 //!
 //! An extent begins where a function asks for a budget and ends where it says so, or when an
-//! exception leaves the function. Extents nest; the one that ends first decides. The allocation that
-//! would take the first word beyond the budget raises [`Fault::BudgetExceeded`] instead, once: a
-//! budget that has been exceeded is over.
+//! exception leaves the function. Returns are not watched: a budget that a function leaves open
+//! when it returns holds for what is called at the same depth next, and is closed when a frame
+//! further out allocates or has to do with budgets. Extents nest; the one that ends first decides.
+//! The allocation that would take the first word beyond the budget raises
+//! [`Fault::BudgetExceeded`] instead, once: a budget that has been exceeded is over.
 //!
 //! [`Fault::BudgetExceeded`]: crate::Fault::BudgetExceeded
 
@@ -60,7 +62,8 @@ impl Budgets {
         is_exceeded
     }
 
-    /// Closes the budgets of functions that an exception has left: those above the new top.
+    /// Closes the budgets of functions that have been left, by an exception or by a return without an
+    /// end of the budget: those above the top.
     pub(super) fn unwind(&mut self, sp: *mut Frame) {
         self.open.retain(|budget| budget.sp <= sp);
     }

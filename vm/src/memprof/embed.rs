@@ -1,15 +1,14 @@
 //! Memory profiles from Rust.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
-use profiler::memory::{MemoryFile, MemoryProfile};
+use profiler::memory::MemoryFile;
 use profiler::sampling::CallId;
 
 use super::{CallStack, MemprofConfig, MemprofError, ProfileId, Tracker};
 use crate::embed::Vm;
 use crate::interp::machine::Context;
-use crate::memory::Adder;
+use crate::memory::{Adder, Figures};
 
 impl Context {
     /// After the heap has been replaced: what was in it is gone.
@@ -54,16 +53,15 @@ impl Vm {
     /// Starts the profile whose figures are in [`Vm::memory_file`], if the machine is to have one.
     pub(crate) fn start_sampling(&mut self) -> Result<(), MemprofError> {
         if let Some(config) = self.config.sampling {
-            let figures = MemoryProfile::new(config.rate, config.seed);
-            let figures = Rc::new(RefCell::new(figures));
+            let figures = Rc::new(Figures::new(config.rate, config.seed));
             self.memprof_start(config, Box::new(Adder(figures.clone())))?;
             self.ctx.figures = Some(figures);
         }
         Ok(())
     }
 
-    /// The memory profile of the machine, for a program of this name: sampled figures, exact ones, or
-    /// both, as its configuration asks. `None` when it asks for neither.
+    /// The memory profile of the machine, for a program of this name: sampled figures, exact ones,
+    /// or both, as its configuration asks. `None` when it asks for neither.
     pub fn memory_file(&self, program: &str) -> Option<MemoryFile> {
         self.ctx.memory_file(program)
     }
@@ -104,6 +102,7 @@ impl Context {
     /// Opens an allocation budget that allows words up to number `end`, in the function whose
     /// control stack top is `sp`, or for the embedder.
     pub(crate) fn open_budget(&mut self, end: u64, sp: *mut crate::interp::word::Frame) {
+        self.memprof.budgets.unwind(sp);
         self.memprof.budgets.open(end, sp);
         self.memprof.watch(&mut self.heap);
     }
@@ -111,6 +110,7 @@ impl Context {
     /// Closes the innermost budget, if it was opened by the same function: the words that are left
     /// of it, 0 when it was exceeded.
     pub(crate) fn close_budget(&mut self, sp: *mut crate::interp::word::Frame) -> Option<u64> {
+        self.memprof.budgets.unwind(sp);
         let end = self.memprof.budgets.close(sp)?;
         self.memprof.watch(&mut self.heap);
         let clock = self.memprof.clock(&self.heap);

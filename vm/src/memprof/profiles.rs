@@ -277,6 +277,11 @@ impl Memprof {
         {
             return Err(MemprofError::NotStopped);
         }
+        self.discard_at(heap, place);
+        Ok(())
+    }
+
+    fn discard_at(&mut self, heap: &mut Heap, place: u16) {
         for index in self.entries.of_profile(place) {
             self.untrack(heap, index);
         }
@@ -285,7 +290,25 @@ impl Memprof {
             self.profiles.set_closures(place, [Value::null(); 5]);
         }
         self.give_back(heap);
-        Ok(())
+    }
+
+    /// Discards the profiles of bytecode trackers, in whatever state, with all events: those are for
+    /// such trackers only. No callback runs.
+    pub(super) fn discard_closures(&mut self, heap: &mut Heap) {
+        for event in std::mem::take(&mut self.events) {
+            if let Some(entry) = self.entries.get_mut(event.entry) {
+                entry.state.n_events = 0;
+                if entry.state.is_untracked {
+                    self.entries.remove(event.entry);
+                }
+            }
+        }
+        for place in self.profiles.places() {
+            let state = self.profiles.state(place);
+            if state.is_some_and(|state| matches!(state.listener, Listener::Closures)) {
+                self.discard_at(heap, place);
+            }
+        }
     }
 
     /// Hears of a block no more. Its index is free once no event of it is left.

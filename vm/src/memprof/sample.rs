@@ -10,7 +10,7 @@ use super::{Memprof, callbacks};
 use crate::heap::{Fate, Heap, OutOfMemory, SMALL_LIMIT_BYTES};
 use crate::interp::fault::Fault;
 use crate::interp::machine::Context;
-use crate::interp::slow::collect_with_roots;
+use crate::interp::slow::{Cause, collect_with_roots};
 use crate::interp::word::{Frame, Pc};
 use crate::load::Program;
 
@@ -24,8 +24,8 @@ pub(crate) enum Room {
     OutOfMemory(OutOfMemory),
 }
 
-/// Makes room for an allocation of `bytes` that has met the limit, and samples the block that it will
-/// make. The allocation must be done next, and nothing else may be allocated before.
+/// Makes room for an allocation of `bytes` that has met the limit, and samples the block that it
+/// will make. The allocation must be done next, and nothing else may be allocated before.
 ///
 /// # Safety
 /// The registers are those of the machine at a word of the running program.
@@ -41,7 +41,7 @@ pub(crate) unsafe fn make_room(
     unsafe {
         let is_watched = (*ctx).heap.is_watched(bytes);
         if (!is_watched || (*ctx).heap.is_due(bytes))
-            && let Err(error) = collect_with_roots(pc, refs, ctx, sp, bytes, None)
+            && let Err(error) = collect_with_roots(pc, refs, ctx, sp, bytes, Cause::Need)
         {
             return Room::OutOfMemory(error);
         }
@@ -138,6 +138,7 @@ unsafe fn sample(
         let heap = &mut (*ctx).heap;
         let from = memprof.clock(heap);
         let to = from.saturating_add(words);
+        memprof.budgets.unwind(sp);
         if memprof.budgets.exceed(to) {
             memprof.watch(heap);
             return None;

@@ -5,15 +5,16 @@
 //!
 //! Walking all frames at each sample would make a sample cost as much as the stack is deep. So one
 //! frame has its return address replaced by a *barrier*: as long as nobody has returned to that,
-//! the frames up to it are those of the last walk. The barrier stands a few frames below the top, and
-//! moves down when it is reached, so that going up and down near the top seldom meets it.
+//! the frames up to it are those of the last walk. The barrier stands a few frames below the top,
+//! and moves down when it is reached, so that going up and down near the top seldom meets it.
 
 use profiler::sampling::{CallId, CallTree};
 
 use crate::interp::word::{Frame, Pc};
 use crate::load::Program;
 
-/// How many frames may come and go above the barrier of a sample: they are walked again by the next.
+/// How many frames may come and go above the barrier of a sample: they are walked again by the
+/// next.
 const MIN_GAP: usize = 4;
 /// The gap doubles each time that the barrier is met, up to this: on a long way down it is met less
 /// often, and the next sample walks a few frames more.
