@@ -12,7 +12,7 @@ use assembler::vm::profiler::memory::report::{self as memory_report, MemoryRepor
 use assembler::vm::profiler::mlmon::{CountRow, Mlmon, Totals};
 use assembler::vm::profiler::report::{self, Options};
 use assembler::vm::profiler::{
-    Kind, ProfileData, Rate, Source, SourceId, SourceMap, SourceSeqId, Style,
+    Kind, NameId, ProfileData, Rate, Source, SourceId, SourceMap, SourceSeqId, Style,
 };
 
 use crate::evaluate::Prepared;
@@ -208,7 +208,7 @@ impl Run {
         let Some(time) = self.of_kind(Kind::Time) else {
             return String::new();
         };
-        let n_samples = time.totals.total + time.totals.total_gc;
+        let n_samples = time.totals.total.saturating_add(time.totals.total_gc);
         let mut text = match self.rate {
             Some(rate) => {
                 let got = match rate.measured_hz() {
@@ -251,55 +251,15 @@ impl Run {
             }
             return Ok(Self::of_memory(&text, sum));
         }
-        let mut sources = SourceMap::new();
-        let mut ids: HashMap<String, usize> = HashMap::new();
-        for (id, name) in sources.names.iter().enumerate() {
-            ids.insert(name.clone(), id);
-        }
-        for name in runs.iter().flat_map(|run| &run.sources.names) {
-            ids.entry(name.clone()).or_insert_with(|| {
-                let id = sources.names.len();
-                sources.names.push(name.clone());
-                sources.sources.push(Source {
-                    name: assembler::vm::profiler::NameId(id as u32),
-                    successors: SourceSeqId::EMPTY,
-                });
-                id
-            });
-        }
+        let (sources, ids) = all_sources(runs);
         let same_style = runs.iter().all(|run| run.style == first.style);
         let style = if same_style {
             first.style
         } else {
             Style::Current
         };
-        let counts = first.kinds().into_iter().map(|kind| {
-            let mut rows = vec![CountRow::default(); sources.names.len()];
-            let mut totals = Totals::default();
-            for run in runs {
-                let Some(mlmon) = run.of_kind(kind) else {
-                    continue;
-                };
-                totals.total += mlmon.totals.total;
-                totals.total_gc += mlmon.totals.total_gc;
-                for (name, row) in run.sources.names.iter().zip(&mlmon.names) {
-                    let sum = &mut rows[ids[name]];
-                    sum.current += row.current;
-                    if style == Style::Stack {
-                        sum.stack += row.stack;
-                        sum.stack_gc += row.stack_gc;
-                    }
-                }
-            }
-            Mlmon {
-                kind,
-                style,
-                magic: 0,
-                totals,
-                sources: rows.clone(),
-                names: rows,
-            }
-        });
+        let counts = first.kinds().into_iter();
+        let counts = counts.map(|kind| sum_of(runs, kind, style, &ids));
         Ok(Self {
             text,
             style,
@@ -312,6 +272,56 @@ impl Run {
             is_partial: runs.iter().any(|run| run.is_partial),
             notice: runs.iter().find_map(|run| run.notice.clone()),
         })
+    }
+}
+
+/// The sources of all runs, one for each name, with the place of each name.
+fn all_sources(runs: &[&Run]) -> (SourceMap, HashMap<String, usize>) {
+    let mut sources = SourceMap::new();
+    let fixed = sources.names.iter().cloned();
+    let mut ids: HashMap<String, usize> = fixed.zip(0..).collect();
+    for name in runs.iter().flat_map(|run| &run.sources.names) {
+        ids.entry(name.clone()).or_insert_with(|| {
+            let id = sources.names.len();
+            sources.names.push(name.clone());
+            sources.sources.push(Source {
+                name: NameId(id as u32),
+                successors: SourceSeqId::EMPTY,
+            });
+            id
+        });
+    }
+    (sources, ids)
+}
+
+/// The counts of a kind of all runs, by the places of their sources' names. What was loaded may hold
+/// any number, so sums stop at the largest.
+fn sum_of(runs: &[&Run], kind: Kind, style: Style, ids: &HashMap<String, usize>) -> Mlmon {
+    let mut rows = vec![CountRow::default(); ids.len()];
+    let mut totals = Totals::default();
+    let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+    for run in runs {
+        let Some(mlmon) = run.of_kind(kind) else {
+            continue;
+        };
+        add(&mut totals.total, mlmon.totals.total);
+        add(&mut totals.total_gc, mlmon.totals.total_gc);
+        for (name, row) in run.sources.names.iter().zip(&mlmon.names) {
+            let sum = &mut rows[ids[name]];
+            add(&mut sum.current, row.current);
+            if style == Style::Stack {
+                add(&mut sum.stack, row.stack);
+                add(&mut sum.stack_gc, row.stack_gc);
+            }
+        }
+    }
+    Mlmon {
+        kind,
+        style,
+        magic: 0,
+        totals,
+        sources: rows.clone(),
+        names: rows,
     }
 }
 

@@ -63,9 +63,12 @@ fn prepared(session: &Session, text: &str) -> Result<Rc<Prepared>, String> {
         return session.prepare(&input, text).map(Rc::new);
     }
     let (number, run) = Arguments::parse(text)?.run(session)?;
-    run.prepared
-        .clone()
-        .ok_or_else(|| format!("#{number} cannot be run again: it was loaded or merged, or its values were too many to keep"))
+    run.prepared.clone().ok_or_else(|| {
+        format!(
+            "#{number} cannot be run again: it was loaded or merged, or its values were too \
+                 many to keep"
+        )
+    })
 }
 
 /// A function's ops, each with how often it was run.

@@ -330,16 +330,6 @@ pub(super) fn save(session: &mut Session, text: &str) -> Result<String, String> 
 
 /// Writes each kind's counts, and beside them the program that they are of.
 fn write_run(run: &Run, path: &Path) -> Result<String, String> {
-    let kinds: KindSet = run.kinds().into_iter().collect();
-    let mut answer = String::new();
-    for mlmon in &run.counts {
-        let path = assembler::vm::profile_path(Some(path), kinds, mlmon.kind);
-        let shown = path.display();
-        mlmon
-            .write_file(&path)
-            .map_err(|error| format!("cannot write {shown}: {}", error.kind()))?;
-        answer += &format!("{shown}: {}\n", amount(mlmon.kind, mlmon.totals.total));
-    }
     if let Some(memory) = &run.memory {
         let shown = path.display();
         memory
@@ -348,13 +338,44 @@ fn write_run(run: &Run, path: &Path) -> Result<String, String> {
         // Such a file names its functions itself.
         return Ok(format!("{shown}: the memory profile\n"));
     }
-    if let Some(prepared) = &run.prepared {
-        let path = program_path(path);
-        let bytes = module::write(&prepared.module);
-        std::fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
-        answer += &format!("{}: the program\n", path.display());
+    let program = match &run.prepared {
+        Some(prepared) => prepared.module.clone(),
+        None => program_of(run)?,
+    };
+    let magic = program.magic();
+    let kinds: KindSet = run.kinds().into_iter().collect();
+    let mut answer = String::new();
+    for mlmon in &run.counts {
+        let path = assembler::vm::profile_path(Some(path), kinds, mlmon.kind);
+        let shown = path.display();
+        let mlmon = Mlmon {
+            magic,
+            ..mlmon.clone()
+        };
+        mlmon
+            .write_file(&path)
+            .map_err(|error| format!("cannot write {shown}: {}", error.kind()))?;
+        answer += &format!("{shown}: {}\n", amount(mlmon.kind, mlmon.totals.total));
     }
+    let path = program_path(path);
+    let bytes = module::write(&program);
+    std::fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+    answer += &format!("{}: the program\n", path.display());
     Ok(answer)
+}
+
+/// A program that does nothing but know the sources of a run of several programs, or of one that is
+/// not there.
+fn program_of(run: &Run) -> Result<module::Module, String> {
+    let empty = assemble("fun main() { ret }", &AssembleOptions::default());
+    let empty = empty.map_err(|_| "an empty program does not assemble")?;
+    Ok(module::Module {
+        sources: SourceMap {
+            magic: 0,
+            ..run.sources.clone()
+        },
+        ..empty
+    })
 }
 
 /// Where the program of a profile stands: beside it, ending in `.bc`.

@@ -62,8 +62,8 @@ output thrown away."
     ":set" "[+s | -s | +l | -l | +f | -f | depth N | length N | hz N]" Cost Nothing
         "sets how evaluations are shown, or lists the settings"
         "`+s` adds a line with the cost of each evaluation: time, ops, bytes, the share of the time
-that collections took. `-l` shows the cells of lists as records; `+f` raw fields as doubles. `depth` and `length`
-cut what is shown of values. `hz` is the rate of time profiles."
+that collections took. `-l` shows the cells of lists as records; `+f` raw fields as doubles.
+`depth` and `length` cut what is shown of values. `hz` is the rate of time profiles."
         costs::set;
     ":time" "EXPR" Cost Expressions
         "repeats an expression and shows the median of its times"
@@ -97,8 +97,8 @@ With `--stack`, counts are also shown for all that was on the stack."
         |session, text| profile::take(session, text, Kind::ALL.into_iter().collect::<KindSet>());
     ":prof mem" "[--rate R] EXPR" Profile Expressions
         "runs an expression with a sampled memory profile, shows it, and keeps it as a run"
-        "R is the share of allocated words that is sampled (1e-3). Objects of values that the session
-hands in are not counted."
+        "R is the share of allocated words that is sampled (1e-3). Objects of values that the
+session hands in are not counted."
         profile::take_memory;
     ":prof heap" "EXPR" Profile Expressions
         "runs an expression with exact counts of what is alive, shows them, and keeps them as a run"

@@ -40,11 +40,12 @@ pub(crate) fn diff(before: &Run, after: &Run, kind: Kind, thresh: f64) -> Option
             } else {
                 &mut pair.before
             };
-            *count = Some(count.unwrap_or(0) + row.current);
+            *count = Some(count.unwrap_or(0).saturating_add(row.current));
         }
     }
-    let total =
-        |mlmon: &assembler::vm::profiler::mlmon::Mlmon| mlmon.totals.total + mlmon.totals.total_gc;
+    let total = |mlmon: &assembler::vm::profiler::mlmon::Mlmon| {
+        mlmon.totals.total.saturating_add(mlmon.totals.total_gc)
+    };
     let (total_before, total_after) = (total(first), total(second));
     let smallest = thresh / 100.0 * total_before.max(total_after) as f64;
     let mut rows: Vec<(String, Pair)> = pairs.into_iter().collect();
@@ -99,7 +100,7 @@ fn row(name: &str, pair: Pair, kind: Kind) -> Vec<String> {
     ];
     if kind == Kind::Time {
         // Ticks are counts of independent events: their difference strays by the root of the sum.
-        let noise = 1.96 * ((before + after) as f64).sqrt();
+        let noise = 1.96 * (before as f64 + after as f64).sqrt();
         let is_within = (after.abs_diff(before) as f64) <= noise;
         let mark = if is_within { " (within)" } else { "" };
         cells.push(format!("±{noise:.0}{mark}"));

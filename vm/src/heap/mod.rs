@@ -217,8 +217,8 @@ impl Heap {
         self.nursery.bytes() + self.old_bytes + self.large_bytes
     }
 
-    /// Whether somebody asks for the end of the run. The heap is of no further use then: a collection
-    /// that is given up fails as one does that finds no memory.
+    /// Whether somebody asks for the end of the run. The heap is of no further use then: a
+    /// collection that is given up fails as one does that finds no memory.
     fn is_run_ending(&self) -> bool {
         // SAFETY: the attention word outlives the machine, whose heap this is.
         let attention = unsafe { self.attention.as_ref() };
