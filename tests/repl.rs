@@ -73,6 +73,17 @@ fn batches_answer_as_expected() {
 }
 
 #[test]
+fn the_language_is_the_same_with_a_collection_at_every_allocation() {
+    let script = root().join("tests/repl/language.repl");
+    let folder = folder();
+    let mut command = repl(folder.path());
+    let output = command.args(["--gc-stress", "--batch"]).arg(&script).output();
+    let text = stdout(&output.expect("the session runs"));
+    let expected = fs::read_to_string(script.with_extension("expected")).expect("the text");
+    assert_eq!(format!("{text}exit code 1\n"), expected);
+}
+
+#[test]
 fn every_command_occurs_in_a_batch() {
     let scripts = files(&root().join("tests/repl"), "repl");
     let texts = scripts

@@ -34,7 +34,7 @@ pub fn print(module: &Module) -> String {
 }
 
 /// One function's text without its line table: the head, then a line for each op, label and
-/// handler, as in [`print`].
+/// handler, as in [`print()`].
 pub fn print_ops(module: &Module, function: &Function) -> String {
     let mut printer = Printer::new(module);
     printer.function(function, false);
