@@ -77,8 +77,11 @@ fn the_language_is_the_same_with_a_collection_at_every_allocation() {
     let script = root().join("tests/repl/language.repl");
     let folder = folder();
     let mut command = repl(folder.path());
-    let output = command.args(["--gc-stress", "--batch"]).arg(&script).output();
-    let text = stdout(&output.expect("the session runs"));
+    let output = command
+        .args(["--gc-stress", "--batch"])
+        .arg(&script)
+        .output();
+    let text = without_times(&stdout(&output.expect("the session runs")));
     let expected = fs::read_to_string(script.with_extension("expected")).expect("the text");
     assert_eq!(format!("{text}exit code 1\n"), expected);
 }
