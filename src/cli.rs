@@ -253,6 +253,12 @@ pub(crate) struct ShowSourcesArgs {
 /// What a session starts with.
 #[derive(Debug, Args)]
 pub(crate) struct ReplArgs {
+    /// Read entries from FILE; exit with 1 if one of them fails
+    #[arg(long, value_name = "FILE")]
+    pub(crate) batch: Option<PathBuf>,
+    /// Collect at every allocation, to find bugs
+    #[arg(long, env = "VM_GC_STRESS")]
+    pub(crate) gc_stress: bool,
     /// Programs to load
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,

@@ -10,10 +10,14 @@ mod diagnostic;
 mod emit;
 mod ir;
 mod lexer;
+pub mod link;
 mod lower;
+mod outline;
 mod parser;
 mod pass;
 mod print;
+pub mod probe;
+mod rewrite;
 mod successors;
 mod syntax;
 #[cfg(test)]
@@ -22,7 +26,8 @@ mod testing;
 use vm::module::Module;
 
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Span};
-pub use print::print;
+pub use outline::function_names;
+pub use print::{print, print_ops};
 pub use vm;
 
 /// Which calls in tail position become tail calls. Tail calls that a text writes as such are not

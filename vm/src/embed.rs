@@ -1,5 +1,7 @@
 //! The embedding API: a machine with a program, from Rust.
 
+pub(crate) mod inspect;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -136,6 +138,7 @@ impl Vm {
         let mut program = Box::new(Program::load(module, load, &mut heap)?);
         let cell = Arc::new(CurrentCell::new());
         let attention = Arc::new(AtomicU32::new(0));
+        heap.attention = Arc::as_ptr(&attention);
         let gc_node = match &config.profile {
             Some(profile) => profile.gc_node(),
             None => &*sink,
@@ -443,6 +446,7 @@ impl Vm {
         *self.program = Program::load(module, load, &mut heap)?;
         heap.stats = stats;
         heap.census = self.ctx.heap.census.take();
+        heap.attention = Arc::as_ptr(&self.attention);
         self.ctx.heap = heap;
         self.ctx.heap_is_new();
         self.ctx.handles.clear();
