@@ -9,9 +9,11 @@ mod support;
 #[allow(dead_code, reason = "programs are not shrunk here")]
 mod smith;
 
+mod counts;
 mod oracle;
 mod profiles;
 mod programs;
 mod random;
 mod recorder;
 mod traps;
+mod walk;
