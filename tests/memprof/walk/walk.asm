@@ -224,7 +224,7 @@ text:
     t = str_of_int n
     t = cat t, t
 nothing:
-    k = and n, 255
+    k = and n, 63
     jne k, 0, no
     call gc()
 no:
@@ -263,6 +263,7 @@ export fun walk_tracked(seed: i, steps: i, rate: f, switches: i) -> (i, i, i, i,
     before: i = call word_clock()
     call Walk.go(s)
     after: i = call word_clock()
+    call gc()
     call memprof_stop()
     call memprof_discard(profile)
     after = sub after, before
