@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use repl::assembler::TailCalls;
-use repl::assembler::vm::profiler::KindSet;
 
-use crate::commands::{asm, check, dis, prof, repl as repl_command, run, show_sources};
+use crate::profiles::Profiles;
+
+use crate::commands::{asm, check, dis, mem, prof, repl as repl_command, run, show_sources};
 
 /// Exit codes of the command itself; a program's own code is passed on.
 pub(crate) mod exit {
@@ -27,6 +29,8 @@ Examples:
                                           and say who allocated; mlmon.out keeps the counts
   vm --profile time,count prog.bc ARG     two profiles at once: mlmon.time.out, mlmon.count.out
   vm asm prog.asm -o prog.bc              assemble; the .bc is executable
+  vm --profile mem=1e-3,heap prog.bc      whose objects are alive, sampled and exactly: memory.out
+  vm mem --stacks memory.out              show that again, with call stacks
   vm prof -raw true prog.bc mlmon.out     show a profile as mlprof does
   vm dis prog.bc | vm check -             disassemble, and verify what comes out
 
@@ -56,6 +60,8 @@ enum Command {
     /// Show profiles, with the options of mlprof (see `vm prof --help`)
     #[command(disable_help_flag = true)]
     Prof(ProfArgs),
+    /// Show memory profiles; several of one program are added up
+    Mem(MemArgs),
     /// Print a program's profiling sources as mlprof reads them
     ShowSources(ShowSourcesArgs),
     /// Start an interactive session
@@ -65,9 +71,10 @@ enum Command {
 /// How a program is run.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Take profiles: time, alloc, count, or several joined by commas
+    /// Take profiles: time, alloc, count, mem or mem=RATE (samples of the heap), heap (exact counts
+    /// of it), or several joined by commas
     #[arg(long, value_name = "KIND[,KIND]", env = "VM_PROFILE")]
-    pub(crate) profile: Option<KindSet>,
+    pub(crate) profile: Option<Profiles>,
     /// Profile whole call stacks: for each source also what was charged while it was on the stack
     #[arg(long, requires = "profile")]
     pub(crate) profile_stack: bool,
@@ -77,9 +84,20 @@ pub(crate) struct RunArgs {
     /// How many calling contexts a stack profile may tell apart before it folds them
     #[arg(long, value_name = "N", requires = "profile_stack", default_value_t = 1 << 20)]
     pub(crate) max_contexts: usize,
-    /// Where the profile goes [default: mlmon.out; of several kinds, mlmon.KIND.out each]
+    /// Where the profile goes [default: mlmon.out; of several kinds, mlmon.KIND.out each;
+    /// memory.out]
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub(crate) profile_out: Option<PathBuf>,
+    /// What the sampled words of a memory profile depend on, besides the rate
+    #[arg(long, value_name = "N", requires = "profile", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Collect the whole heap when it has grown by so many percent, so that the peak in a memory
+    /// profile is at most that much too low
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) peak_gc: Option<u32>,
+    /// Write the profile as it is every so many seconds too, to FILE.1.out, FILE.2.out and so on
+    #[arg(long, value_name = "SECONDS", requires = "profile", value_parser = parse_seconds)]
+    pub(crate) snapshot_every: Option<Duration>,
     /// Ticks a second of a time profile
     #[arg(long, value_name = "N", default_value_t = 100)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -164,6 +182,41 @@ pub(crate) struct ProfArgs {
     pub(crate) arguments: Vec<OsString>,
 }
 
+/// What is shown of memory profiles.
+#[derive(Debug, Args)]
+pub(crate) struct MemArgs {
+    /// What to sort by
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = MeasureArg::Live)]
+    pub(crate) by: MeasureArg,
+    /// How many rows to show at most
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) top: usize,
+    /// Show call stacks too
+    #[arg(long)]
+    pub(crate) stacks: bool,
+    /// Show numbers of objects too
+    #[arg(long)]
+    pub(crate) objects: bool,
+    /// The files that `vm --profile mem` has written
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// What rows of memory profiles are sorted by.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum MeasureArg {
+    /// What is alive at the end
+    Live,
+    /// All that was allocated
+    Allocated,
+    /// What was alive when most was
+    Peak,
+    /// What has left the nursery alive
+    Promoted,
+    /// What has died in the nursery
+    ShortLived,
+}
+
 /// Whose sources are printed.
 #[derive(Debug, Args)]
 pub(crate) struct ShowSourcesArgs {
@@ -219,6 +272,17 @@ fn parse_size(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "that is more than any memory".to_owned())
 }
 
+/// A positive number of seconds.
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "a number of seconds, as 0.5".to_owned())?;
+    if seconds < 0.001 {
+        return Err("at least 0.001 seconds".to_owned());
+    }
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
 /// Runs the command that the arguments ask for.
 pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
     let name = arguments.first().map(PathBuf::from).unwrap_or_default();
@@ -247,6 +311,7 @@ pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
         (Some(Command::Dis(args)), _) => dis::run(&args),
         (Some(Command::Check(args)), _) => check::run(&args),
         (Some(Command::Prof(args)), _) => prof::run(&args.arguments),
+        (Some(Command::Mem(args)), _) => mem::run(&args),
         (Some(Command::ShowSources(args)), _) => show_sources::run(&args.program),
         (Some(Command::Repl(args)), _) => repl_command::run(&args),
         (None, None) => {

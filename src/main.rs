@@ -2,6 +2,7 @@
 
 mod cli;
 mod commands;
+mod profiles;
 mod program;
 mod signals;
 

@@ -1,5 +1,8 @@
 //! Signals that end a run: the first one politely, the second one at once.
 
+use std::thread;
+use std::time::Duration;
+
 use repl::assembler::vm::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::low_level;
@@ -30,6 +33,18 @@ pub(crate) fn snapshot_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
     // SAFETY: the action sets a bit of an atomic.
     unsafe { low_level::register(SIGUSR1, move || interrupt.snapshot())? };
     Ok(())
+}
+
+/// Takes a snapshot of a running machine's profile every so often, for as long as the process
+/// lives.
+pub(crate) fn snapshot_every(interrupt: Interrupt, interval: Duration) -> std::io::Result<()> {
+    let work = move || {
+        loop {
+            thread::sleep(interval);
+            interrupt.snapshot();
+        }
+    };
+    thread::Builder::new().spawn(work).map(drop)
 }
 
 /// Ends the process as the signal would have.

@@ -17,6 +17,7 @@ use reference::smith::Program;
 use reference::{End, Report};
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::isa::OPS;
+use repl::assembler::vm::memprof::MemprofConfig;
 use repl::assembler::vm::module::{Module, read, write};
 use repl::assembler::vm::profiler::{Kind, Profile, SourceId, Style};
 use repl::assembler::vm::verify::{VerifiedModule, verify};
@@ -383,7 +384,17 @@ fn compare(
         fuel: way.fuel.then_some(1 << 40),
         profile: profile.clone(),
         fuses: way.fuses,
-        census: stress,
+        census: stress
+            && profile
+                .as_ref()
+                .is_none_or(|one| one.kinds().contains(Kind::Alloc)),
+        // Samples must change nothing either.
+        sampling: (!way.fuses)
+            .then(MemprofConfig::default)
+            .map(|config| MemprofConfig {
+                rate: 0.01,
+                ..config
+            }),
     };
     let (output, errors) = (Shared::default(), Shared::default());
     let io = HostIo::new(

@@ -34,6 +34,7 @@ fn run(module: Module, stress: GcStress) -> bool {
         nursery_bytes: 16 << 10,
         max_bytes: 4 << 20,
         stress,
+        ..HeapConfig::default()
     };
     let config = VmConfig {
         heap,

@@ -10,8 +10,8 @@ use crate::lines::LineError;
 /// The biggest file that is read, in bytes: room for several million sources.
 pub const MAX_FILE_BYTES: u64 = 1 << 28;
 
-/// Reads the file at `path` with a parser, at most [`MAX_FILE_BYTES`] of it. `file_type` is what the
-/// file should be, with an article.
+/// Reads the file at `path` with a parser, at most [`MAX_FILE_BYTES`] of it. `file_type` is what
+/// the file should be, with an article.
 pub(crate) fn read<T>(
     path: &Path,
     file_type: &str,

@@ -3,6 +3,7 @@
 pub(crate) mod asm;
 pub(crate) mod check;
 pub(crate) mod dis;
+pub(crate) mod mem;
 pub(crate) mod prof;
 pub(crate) mod repl;
 pub(crate) mod run;

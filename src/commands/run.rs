@@ -2,14 +2,17 @@
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use repl::assembler::AssembleOptions;
 use repl::assembler::vm::host::{HostIo, Hosts};
+use repl::assembler::vm::memprof::MemprofConfig;
+use repl::assembler::vm::profiler::memory::MemoryFile;
+use repl::assembler::vm::profiler::memory::report::{self as memory_report, MemoryReportOptions};
 use repl::assembler::vm::profiler::report::{self, Options};
-use repl::assembler::vm::profiler::{KindSet, Profile, ProfileData, SourceMap, Style};
+use repl::assembler::vm::profiler::{Kind, KindSet, Profile, ProfileData, SourceMap, Style};
 use repl::assembler::vm::{
     GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, profile_path,
     profiler::mlmon::Mlmon,
@@ -17,6 +20,7 @@ use repl::assembler::vm::{
 
 use super::{fail, show_sources};
 use crate::cli::{RunArgs, exit};
+use crate::profiles::numbered;
 use crate::{program, signals};
 
 /// Runs a program.
@@ -43,7 +47,8 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
         Err(message) => return fail(&message, exit::FAILED),
     };
     let sources = module.source_map();
-    let kinds = args.profile.unwrap_or(KindSet::EMPTY);
+    let profiles = args.profile.unwrap_or_default();
+    let kinds = profiles.counted_kinds();
     let profile = (!kinds.is_empty()).then(|| Arc::new(profile_of(args, kinds, &sources)));
     let arguments = args
         .arguments
@@ -58,8 +63,8 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     if let Err(error) = signals::end_run_on_signal(&vm.interrupt()) {
         return fail(&format!("cannot watch for signals: {error}"), exit::FAILED);
     }
-    if let Some(profile) = &profile
-        && let Err(error) = write_snapshots(&mut vm, args, profile.kinds(), sources.clone())
+    if !profiles.is_empty()
+        && let Err(error) = write_snapshots(&mut vm, args, path, sources.clone())
     {
         return fail(&format!("cannot watch for SIGUSR1: {error}"), exit::FAILED);
     }
@@ -69,7 +74,13 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
         let _ = write!(io::stderr(), "{}", vm.heap_stats());
     }
     if let Ok(Some(data)) = vm.unit_data(vm.current_unit())
-        && let Err(message) = write_profiles(args, path, data, kinds, &sources)
+        && let Err(message) = write_profiles(args, path, data, profiles.kinds, &sources)
+    {
+        fail(&message, exit::FAILED);
+        code = code.max(exit::FAILED);
+    }
+    if let Some(file) = vm.memory_file(&path.display().to_string())
+        && let Err(message) = write_memory(args, &file)
     {
         fail(&message, exit::FAILED);
         code = code.max(exit::FAILED);
@@ -115,12 +126,22 @@ fn config(args: &RunArgs, profile: Option<Arc<Profile>>) -> VmConfig {
         nursery_bytes: args.nursery,
         max_bytes: args.max_heap,
         stress,
+        peak_percent: args.peak_gc,
     };
     VmConfig {
         heap,
         stack_bytes: args.max_stack,
         fuel: args.fuel,
         profile,
+        census: args.profile.is_some_and(|profiles| profiles.heap),
+        sampling: args
+            .profile
+            .and_then(|profiles| profiles.sampling_rate)
+            .map(|rate| MemprofConfig {
+                rate,
+                seed: args.seed,
+                ..MemprofConfig::default()
+            }),
         ..VmConfig::default()
     }
 }
@@ -138,31 +159,70 @@ fn profile_of(args: &RunArgs, kinds: KindSet, sources: &SourceMap) -> Profile {
         .with_node_limit(args.max_contexts)
 }
 
-/// Lets SIGUSR1 write the profile as it is at that moment.
+/// Lets SIGUSR1 write the profiles as they are at that moment, or has them written every so often.
 fn write_snapshots(
     vm: &mut Vm,
     args: &RunArgs,
-    kinds: KindSet,
+    program: &Path,
     sources: SourceMap,
 ) -> io::Result<()> {
+    let profiles = args.profile.unwrap_or_default();
     let asked = args.profile_out.clone();
-    vm.on_snapshot(move |data| {
-        if let Err(message) = write_files(asked.as_deref(), data, kinds, &sources) {
+    let is_numbered = args.snapshot_every.is_some();
+    let name = program.display().to_string();
+    let mut n_snapshots = 0;
+    vm.on_snapshot(move |snapshot| {
+        n_snapshots += 1;
+        let place = |path: PathBuf| match is_numbered {
+            true => numbered(&path, &n_snapshots.to_string()),
+            false => path,
+        };
+        let written = match snapshot.data() {
+            Some(data) => write_files(data, profiles.kinds, &sources, |kind| {
+                place(profile_path(asked.as_deref(), profiles.kinds, kind))
+            }),
+            None => Ok(()),
+        };
+        let memory = snapshot.memory_file(&name).map_or(Ok(()), |file| {
+            write_memory_file(&file, &place(profiles.memory_path(asked.as_deref())))
+        });
+        if let Err(message) = written.and(memory) {
             fail(&message, exit::FAILED);
         }
     });
+    if let Some(interval) = args.snapshot_every {
+        signals::snapshot_every(vm.interrupt(), interval)?;
+    }
     signals::snapshot_on_signal(&vm.interrupt())
+}
+
+/// Writes the memory profile and prints its table to standard error.
+fn write_memory(args: &RunArgs, file: &MemoryFile) -> Result<(), String> {
+    let profiles = args.profile.unwrap_or_default();
+    let path = profiles.memory_path(args.profile_out.as_deref());
+    write_memory_file(file, &path)?;
+    let mut table = Vec::new();
+    let shown = memory_report::run(file, &MemoryReportOptions::default(), &mut table);
+    shown.map_err(|error| error.to_string())?;
+    // The table is for a reader; without standard error there is none.
+    let _ = io::stderr().write_all(&table);
+    Ok(())
+}
+
+fn write_memory_file(file: &MemoryFile, path: &Path) -> Result<(), String> {
+    file.write_file(path)
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 /// Writes each kind's file.
 fn write_files(
-    asked: Option<&Path>,
     data: &ProfileData,
     kinds: KindSet,
     sources: &SourceMap,
+    path: impl Fn(Kind) -> PathBuf,
 ) -> Result<(), String> {
     for kind in kinds.iter() {
-        let path = profile_path(asked, kinds, kind);
+        let path = path(kind);
         let written = data.write(kind, sources, &path);
         written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
@@ -177,7 +237,9 @@ fn write_profiles(
     kinds: KindSet,
     sources: &SourceMap,
 ) -> Result<(), String> {
-    write_files(args.profile_out.as_deref(), data, kinds, sources)?;
+    write_files(data, kinds, sources, |kind| {
+        profile_path(args.profile_out.as_deref(), kinds, kind)
+    })?;
     if let Some(notice) = data.notice() {
         fail(&notice, exit::FAILED);
     }

@@ -1,5 +1,5 @@
-//! The word-clock oracle: which words are sampled is a function of seed and rate alone, so it is known
-//! without running anything how many samples each block must have.
+//! The word-clock oracle: which words are sampled is a function of seed and rate alone, so it is
+//! known without running anything how many samples each block must have.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,5 +1,6 @@
 //! Programs with trackers of their own: `tests/memprof/*.asm`, each with what it prints in
-//! `NAME.expected`, and with a collection at every allocation in `NAME.stress`. `BLESS=1` writes both.
+//! `NAME.expected`, and with a collection at every allocation in `NAME.stress`. `BLESS=1` writes
+//! both.
 
 use crate::support::{expect_file, files, root, stderr, stdout, vm};
 

@@ -92,7 +92,7 @@ impl Tracker for Recorder {
         self.0.borrow_mut().n_died_old += 1;
     }
 
-    fn collected(&mut self) {
+    fn collected(&mut self, _: bool) {
         self.0.borrow_mut().n_collections += 1;
     }
 }

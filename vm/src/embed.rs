@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Style, Ticker};
 
-use crate::heap::{Heap, HeapConfig, HeapStats, OutOfMemory, Value};
+use crate::config::{VmConfig, VmError};
+use crate::heap::{Census, Heap, HeapStats, OutOfMemory, Value};
 use crate::host::{HostIo, Hosts};
 use crate::interp::fault::{FAULT_TAG, Fault};
 use crate::interp::machine::{Context, Machine, Resume, WantedContext};
@@ -14,77 +15,12 @@ use crate::interp::stack::Stack;
 use crate::interp::trace::Backtrace;
 use crate::interp::word::Frame;
 use crate::interp::{Exit, SNAPSHOT, Trap};
-use crate::load::{LoadConfig, LoadError, Location, Program};
+use crate::load::{LoadConfig, Location, Program};
+use crate::memory::{self, Snapshot};
 use crate::memprof::{Memprof, callbacks};
 use crate::show;
 use crate::units::{self, Unit, UnitError, Units};
 use crate::verify::VerifiedModule;
-
-/// How a machine is made.
-#[derive(Clone, Debug)]
-pub struct VmConfig {
-    /// The heap's sizes and limits.
-    pub heap: HeapConfig,
-    /// Bytes of registers that nested calls may use; at most 256 MiB. Control frames take up to
-    /// three times as much more.
-    pub stack_bytes: usize,
-    /// How many ops may run; `None` for no limit, which costs nothing.
-    pub fuel: Option<u64>,
-    /// The profile to take.
-    pub profile: Option<Arc<Profile>>,
-    /// Whether ops are fused into superinstructions. Off, programs do the same more slowly.
-    pub fuses: bool,
-    /// Whether the heap keeps, with each object, the source that allocated it, for
-    /// [`Vm::census`]. It costs nothing between collections.
-    pub census: bool,
-}
-
-impl Default for VmConfig {
-    fn default() -> Self {
-        Self {
-            heap: HeapConfig::default(),
-            stack_bytes: 128 << 20,
-            fuel: None,
-            profile: None,
-            fuses: true,
-            census: false,
-        }
-    }
-}
-
-/// Why a machine could not be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum VmError {
-    /// The module imports what the host does not offer.
-    Host(String),
-    /// There is no memory for the heap or the stacks.
-    OutOfMemory(OutOfMemory),
-    /// The program's code is larger than the machine can address.
-    TooLarge,
-    /// The ticker of a time profile could not be started.
-    Ticker(String),
-}
-
-impl fmt::Display for VmError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Host(message) | Self::Ticker(message) => f.write_str(message),
-            Self::OutOfMemory(error) => error.fmt(f),
-            Self::TooLarge => f.write_str("the program is too large: its code would take 2 GiB"),
-        }
-    }
-}
-
-impl std::error::Error for VmError {}
-
-impl From<LoadError> for VmError {
-    fn from(error: LoadError) -> Self {
-        match error {
-            LoadError::OutOfMemory(error) => Self::OutOfMemory(error),
-            LoadError::TooLarge => Self::TooLarge,
-        }
-    }
-}
 
 /// How a run ended that ended well.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,7 +75,7 @@ pub struct Vm {
     // The order matters for dropping: code and context refer to the nodes.
     pub(crate) ctx: Box<Context>,
     pub(crate) program: Box<Program>,
-    config: VmConfig,
+    pub(crate) config: VmConfig,
     cell: Arc<CurrentCell>,
     attention: Arc<AtomicU32>,
     sink: Box<Node>,
@@ -162,10 +98,22 @@ impl Vm {
     pub fn new(
         module: VerifiedModule,
         mut hosts: Hosts,
-        config: VmConfig,
+        mut config: VmConfig,
     ) -> Result<Self, VmError> {
+        if config.census {
+            let n_sources = module.sources.sources.len();
+            let profile = || Arc::new(Profile::new(Kind::Alloc.into(), n_sources));
+            let profile = config.profile.get_or_insert_with(profile);
+            if !profile.kinds().contains(Kind::Alloc) {
+                return Err(VmError::NoAllocation);
+            }
+        }
         hosts.bind(&module.hosts).map_err(VmError::Host)?;
         let mut heap = Heap::new(config.heap).map_err(VmError::OutOfMemory)?;
+        if config.census {
+            let census = Census::new(module.sources.sources.len());
+            heap.census = Some(Box::new(census));
+        }
         let has_contexts = config
             .profile
             .as_ref()
@@ -211,6 +159,7 @@ impl Vm {
             broken: None,
             units: Units::new(config.profile.clone()),
             memprof: Memprof::default(),
+            figures: None,
             gc_node,
             contexts: match &config.profile {
                 Some(profile) if has_contexts => profile.data(),
@@ -226,7 +175,7 @@ impl Vm {
             handles: Vec::new(),
             on_snapshot: None,
         });
-        let vm = Self {
+        let mut vm = Self {
             ctx,
             program,
             config,
@@ -236,6 +185,8 @@ impl Vm {
             tick_rate: None,
         };
         vm.publish_sink();
+        vm.start_sampling()
+            .map_err(|error| VmError::Sampling(error.to_string()))?;
         Ok(vm)
     }
 
@@ -307,10 +258,9 @@ impl Vm {
         self.ctx.units.data(unit)
     }
 
-    /// What the machine does with the current unit of profile data at a safepoint after
-    /// [`Interrupt::snapshot`]: as a rule, write it. It runs on the machine's thread, between two
-    /// ops.
-    pub fn on_snapshot(&mut self, action: impl FnMut(&ProfileData) + 'static) {
+    /// What the machine does with its profiles at a safepoint after [`Interrupt::snapshot`]: as a
+    /// rule, write them. It runs on the machine's thread, between two ops.
+    pub fn on_snapshot(&mut self, action: impl FnMut(&Snapshot<'_>) + 'static) {
         self.ctx.on_snapshot = Some(Box::new(action));
     }
 
@@ -377,8 +327,12 @@ impl Vm {
         }
         let ticker = self.start_ticker().map_err(RunError::Setup)?;
         self.execute(function, ints);
+        let entry = self.program.function(function).entry;
         // SAFETY: the run is over, and its program has not been replaced.
-        unsafe { callbacks::end_run(&mut *self.ctx) };
+        unsafe {
+            memory::census_at_end(&mut *self.ctx, entry);
+            callbacks::end_run(&mut *self.ctx);
+        }
         if let Some(ticker) = ticker {
             self.tick_rate = Some(ticker.rate());
         }

@@ -25,16 +25,20 @@ mod heap;
 
 pub mod host;
 
+mod config;
 mod embed;
+mod memory;
 pub mod memprof;
 mod show;
 mod units;
 
-pub use embed::{Interrupt, Outcome, RunError, Vm, VmConfig, VmError};
+pub use config::{VmConfig, VmError};
+pub use embed::{Interrupt, Outcome, RunError, Vm};
 pub use heap::{GcStress, HeapConfig, HeapStats, OutOfMemory};
 pub use interp::Trap;
 pub use interp::fault::{FAULT_TAG, Fault};
 pub use interp::trace::Backtrace;
 pub use load::Location;
+pub use memory::Snapshot;
 pub use profiler;
 pub use units::{Unit, UnitError, profile_path};

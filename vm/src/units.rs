@@ -144,6 +144,18 @@ impl Units {
         }
     }
 
+    /// The counts of one kind by source, of all units together that have not been freed.
+    pub(crate) fn totals(&self, kind: Kind, n_sources: usize) -> Vec<u64> {
+        let mut totals = vec![0; n_sources];
+        let made = self.made.iter().flatten().map(|unit| &**unit);
+        for unit in self.own(Unit::FIRST).into_iter().chain(made) {
+            for (total, count) in totals.iter_mut().zip(unit.counts(kind).sources) {
+                *total += count;
+            }
+        }
+        totals
+    }
+
     /// The kinds of the profile that is taken.
     pub(crate) fn kinds(&self) -> KindSet {
         self.profile

@@ -45,6 +45,8 @@ pub struct MemoryProfile {
     figures: Vec<CallFigures>,
     /// What a block of so many words stands for if it is seen.
     small: Vec<Estimate>,
+    /// The live bytes of all calls, but for errors of rounding.
+    about_live_bytes: f64,
     peak_bytes: f64,
     n_collections: u64,
 }
@@ -60,6 +62,7 @@ impl MemoryProfile {
             places: Vec::new(),
             figures: Vec::new(),
             small: (0..N_SMALL as u64).map(block).collect(),
+            about_live_bytes: 0.0,
             peak_bytes: 0.0,
             n_collections: 0,
         }
@@ -83,6 +86,7 @@ impl MemoryProfile {
     /// A block was allocated.
     pub fn allocated(&mut self, call: CallId, words: u64, n_samples: u64) {
         let block = self.block(words, n_samples);
+        self.about_live_bytes += block.bytes;
         let figures = self.figures_of(call);
         figures.allocated.add_all(&block);
         figures.live.add_all(&block);
@@ -97,6 +101,7 @@ impl MemoryProfile {
     /// A block died in the nursery.
     pub fn died_young(&mut self, call: CallId, words: u64, n_samples: u64) {
         let block = self.block(words, n_samples);
+        self.about_live_bytes -= block.bytes;
         let figures = self.figures_of(call);
         figures.live.remove_all(&block);
         figures.short_lived.add_all(&block);
@@ -105,16 +110,18 @@ impl MemoryProfile {
     /// A block died outside the nursery.
     pub fn died_old(&mut self, call: CallId, words: u64, n_samples: u64) {
         let block = self.block(words, n_samples);
+        self.about_live_bytes -= block.bytes;
         self.figures_of(call).live.remove_all(&block);
     }
 
     /// A collection has ended, and the blocks that died in it are known. If the live bytes exceed
-    /// the last peak by 1 %, the live figures of all calls are kept as those of the peak.
+    /// the last peak by 1 %, the live figures of all calls are kept as those of the peak; otherwise
+    /// this takes constant time.
     pub fn collected(&mut self) {
         self.n_collections += 1;
-        let live_bytes = self.live_bytes();
-        if live_bytes > self.peak_bytes * PEAK_GROWTH {
-            self.peak_bytes = live_bytes;
+        if self.about_live_bytes > self.peak_bytes * PEAK_GROWTH {
+            self.about_live_bytes = self.live_bytes();
+            self.peak_bytes = self.about_live_bytes;
             for figures in &mut self.figures {
                 figures.peak = figures.live;
             }
@@ -243,8 +250,8 @@ impl Measure {
         Measure::ShortLived,
     ];
 
-    /// The word for it, on the command line and in reports.
-    pub fn name(self) -> &'static str {
+    /// The word that stands for the measure on the command line and in reports.
+    pub fn as_str(self) -> &'static str {
         match self {
             Measure::Live => "live",
             Measure::Allocated => "allocated",
@@ -261,7 +268,7 @@ impl FromStr for Measure {
     fn from_str(word: &str) -> Result<Measure, UnknownWord> {
         let found = Measure::ALL
             .into_iter()
-            .find(|measure| measure.name() == word);
+            .find(|measure| measure.as_str() == word);
         let choices = "live, allocated, peak, promoted, short-lived";
         found.ok_or_else(|| UnknownWord::new("measure of memory", word, choices))
     }
@@ -269,7 +276,7 @@ impl FromStr for Measure {
 
 impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(self.as_str())
     }
 }
 

@@ -18,8 +18,8 @@ const NORMAL_975: f64 = 1.959_963_984_540_054;
 ///
 /// A block of `w` words, header included, is seen with probability `p = 1 - (1 - rate)^w`, so each
 /// block that was seen stands for `1/p` blocks of its size. The sums of `8w/p` and of `1/p` are the
-/// Horvitz-Thompson estimators: unbiased, whatever the sizes are, and exact where `p` is 1. The sums
-/// of `(8w)^2 (1-p)/p^2` and `(1-p)/p^2` estimate their variances.
+/// Horvitz-Thompson estimators: unbiased, whatever the sizes are, and exact where `p` is 1. The
+/// sums of `(8w)^2 (1-p)/p^2` and `(1-p)/p^2` estimate their variances.
 ///
 /// It holds for any set of blocks that does not depend on the sampling, such as those that are
 /// alive.
@@ -41,8 +41,8 @@ pub struct Estimate {
     pub rare: RareSums,
 }
 
-/// The part of an [`Estimate`] that rests on blocks seen with a probability below one half. A few of
-/// these have a skewed distribution, which must not hide behind a big block that is known almost
+/// The part of an [`Estimate`] that rests on blocks seen with a probability below one half. A few
+/// of these have a skewed distribution, which must not hide behind a big block that is known almost
 /// exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RareSums {
@@ -54,16 +54,8 @@ pub struct RareSums {
     pub bytes_variance: f64,
     /// The variance of `objects`.
     pub objects_variance: f64,
-}
-
-impl RareSums {
-    /// The four sums changed by those of another.
-    fn combine(&mut self, other: &RareSums, change: impl Fn(f64, f64) -> f64) {
-        self.bytes = change(self.bytes, other.bytes);
-        self.objects = change(self.objects, other.objects);
-        self.bytes_variance = change(self.bytes_variance, other.bytes_variance);
-        self.objects_variance = change(self.objects_variance, other.objects_variance);
-    }
+    /// How many blocks were seen.
+    pub n_blocks: u64,
 }
 
 impl Estimate {
@@ -84,30 +76,30 @@ impl Estimate {
 
     /// Counts all that another estimate has counted. Samples are independent, so variances add up.
     pub fn add_all(&mut self, other: &Estimate) {
-        self.bytes += other.bytes;
-        self.objects += other.objects;
-        self.bytes_variance += other.bytes_variance;
-        self.objects_variance += other.objects_variance;
         self.n_blocks = self.n_blocks.saturating_add(other.n_blocks);
         self.n_samples = self.n_samples.saturating_add(other.n_samples);
-        self.rare.combine(&other.rare, |sum, part| sum + part);
+        self.rare.n_blocks = self.rare.n_blocks.saturating_add(other.rare.n_blocks);
+        self.combine(other, |sum, part| sum + part);
     }
 
     /// Takes out all that another estimate has counted, if this one has counted it too.
     pub fn remove_all(&mut self, other: &Estimate) {
-        if self.n_blocks <= other.n_blocks {
-            // What is left of the sums would be the errors of rounding.
-            *self = Estimate::default();
-            return;
-        }
-        self.n_blocks -= other.n_blocks;
+        self.n_blocks = self.n_blocks.saturating_sub(other.n_blocks);
         self.n_samples = self.n_samples.saturating_sub(other.n_samples);
-        self.bytes = (self.bytes - other.bytes).max(0.0);
-        self.objects = (self.objects - other.objects).max(0.0);
-        self.bytes_variance = (self.bytes_variance - other.bytes_variance).max(0.0);
-        self.objects_variance = (self.objects_variance - other.objects_variance).max(0.0);
-        self.rare
-            .combine(&other.rare, |sum, part| (sum - part).max(0.0));
+        self.rare.n_blocks = self.rare.n_blocks.saturating_sub(other.rare.n_blocks);
+        self.combine(other, |sum, part| (sum - part).max(0.0));
+        // Where no block is left, what is left of the sums is the errors of rounding: small ones of
+        // the sum, but of the variance of a block that was big perhaps not.
+        if self.n_blocks == 0 {
+            *self = Estimate::default();
+        } else if self.rare.n_blocks == 0 {
+            self.rare = RareSums::default();
+        } else if self.rare.n_blocks == self.n_blocks {
+            self.bytes = self.rare.bytes;
+            self.objects = self.rare.objects;
+            self.bytes_variance = self.rare.bytes_variance;
+            self.objects_variance = self.rare.objects_variance;
+        }
     }
 
     /// The interval in which the bytes lie with a confidence of 95 %; a point if they are exact.
@@ -115,18 +107,18 @@ impl Estimate {
     /// It is the normal one where the sum varies as little as a count of 100 or more. Below, it is
     /// Garwood's, which is exact for Poisson counts, of the count that has the same relative
     /// variance; where all blocks have the same size and a small rate, that is the number of blocks
-    /// seen. The blocks that are rarely seen and the others are judged one by one, and their margins
-    /// add up by their squares.
+    /// seen. The blocks that are rarely seen and the others are judged one by one, and their
+    /// margins add up by their squares.
     ///
-    /// If no block was seen the interval is empty, as only the rate tells how much may have been
+    /// If no block was seen it is the point 0, as only the rate tells how much may have been
     /// missed: see [`unseen95_bytes`].
     pub fn bytes_interval95(&self) -> (f64, f64) {
         let rare = (self.rare.bytes, self.rare.bytes_variance);
         interval95((self.bytes, self.bytes_variance), rare)
     }
 
-    /// The interval in which the number of objects lies with a confidence of 95 %, made like that of
-    /// the bytes.
+    /// The interval in which the number of objects lies with a confidence of 95 %, made like that
+    /// of the bytes.
     pub fn objects_interval95(&self) -> (f64, f64) {
         let rare = (self.rare.objects, self.rare.objects_variance);
         interval95((self.objects, self.objects_variance), rare)
@@ -138,6 +130,19 @@ impl Estimate {
         self.n_samples >= MIN_SAMPLES || (self.n_blocks > 0 && self.bytes_variance == 0.0)
     }
 
+    /// Changes all sums by those of another.
+    fn combine(&mut self, other: &Estimate, change: impl Fn(f64, f64) -> f64) {
+        self.bytes = change(self.bytes, other.bytes);
+        self.objects = change(self.objects, other.objects);
+        self.bytes_variance = change(self.bytes_variance, other.bytes_variance);
+        self.objects_variance = change(self.objects_variance, other.objects_variance);
+        let (rare, other) = (&mut self.rare, &other.rare);
+        rare.bytes = change(rare.bytes, other.bytes);
+        rare.objects = change(rare.objects, other.objects);
+        rare.bytes_variance = change(rare.bytes_variance, other.bytes_variance);
+        rare.objects_variance = change(rare.objects_variance, other.objects_variance);
+    }
+
     /// What one block says, if it was seen.
     pub(crate) fn of_block(words: u64, n_samples: u64, rate: f64) -> Option<Estimate> {
         let seen = seen_probability(words, rate);
@@ -145,13 +150,14 @@ impl Estimate {
             return None;
         }
         let bytes = BYTES_PER_WORD * words as f64;
-        // The probability of a small block at a small rate may be below the smallest square.
+        // Divided twice, for the square of a tiny probability might be zero.
         let variance = (1.0 - seen) / seen / seen;
         let sums = RareSums {
             bytes: bytes / seen,
             objects: 1.0 / seen,
             bytes_variance: bytes * bytes * variance,
             objects_variance: variance,
+            n_blocks: 1,
         };
         Some(Estimate {
             bytes: sums.bytes,
@@ -176,8 +182,8 @@ pub fn unseen95_bytes(rate: f64) -> f64 {
     BYTES_PER_WORD * 0.025_f64.ln() / (-rate).ln_1p()
 }
 
-/// The probability that one of a block's words is sampled, right at tiny rates too, where `1 - rate`
-/// would be 1.
+/// The probability that one of a block's words is sampled, right at tiny rates too, where `1 -
+/// rate` would be 1.
 fn seen_probability(words: u64, rate: f64) -> f64 {
     -(words as f64 * (-rate).ln_1p()).exp_m1()
 }
@@ -289,6 +295,28 @@ mod tests {
         assert_eq!(estimate, Estimate::default());
         estimate.remove(5, 1, 0.1);
         assert_eq!(estimate, Estimate::default());
+    }
+
+    #[test]
+    fn a_big_block_leaves_no_errors_of_rounding() {
+        // Its variance is about 1e22, whose last place is above a million.
+        let [big, small] = [1 << 34, 3];
+        let rate = 2.0 / big as f64;
+        let mut estimate = blocks(3, small, rate);
+        let before = estimate;
+        estimate.add(big, 1, rate);
+        estimate.remove(big, 1, rate);
+        assert_eq!(estimate, before);
+        let mut estimate = blocks(3, big, rate);
+        let before = estimate;
+        for change in [Estimate::add, Estimate::remove] {
+            (0..3).for_each(|_| change(&mut estimate, small, 1, rate));
+        }
+        assert_eq!(estimate.rare, RareSums::default());
+        assert!(is_near(
+            estimate.bytes_interval95().1,
+            before.bytes_interval95().1
+        ));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! independently of all others. A block is *seen* if one of its words is sampled.
 //!
 //! - [`WordSampler`] says which words are sampled. They are absolute indices of a *word clock*, the
-//!   number of words allocated so far, and follow from the seed and the rate alone: the same program
-//!   has the same sampled blocks at any nursery size.
+//!   number of words allocated so far, and follow from the seed and the rate alone: the same
+//!   program has the same sampled blocks at any nursery size.
 //! - [`CallTree`] names call stacks: a [`CallId`] stands for a stack of any depth.
 //! - [`Estimate`] turns what was seen into what there is, with an interval.
 //!

@@ -13,8 +13,8 @@ const MIN_RATE: f64 = 1.0 / (1_u64 << 53) as f64;
 /// The distance from one sampled word to the next is geometric, so that every word is sampled with
 /// probability `rate`, independently of the others (S1, S3 of the specification). Nothing is ever
 /// drawn again: the sampled words are `start` plus a set that the seed and the rate decide alone,
-/// however the clock is cut into calls of [`WordSampler::take`]. `Gc.Memprof` redraws at every minor
-/// collection, so there the size of the nursery decides too (S4).
+/// however the clock is cut into calls of [`WordSampler::take`]. `Gc.Memprof` redraws at every
+/// minor collection, so there the size of the nursery decides too (S4).
 ///
 /// The logarithm is that of `f64`, not the polynomial whose error can be measured in upstream's
 /// samples (S5).
@@ -122,7 +122,11 @@ pub struct InvalidRate(
 
 impl fmt::Display for InvalidRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a sampling rate is a number from 0 to 1, not {}", self.0)
+        write!(
+            f,
+            "a sampling rate is a number from 0 to 1, not {:?}",
+            self.0
+        )
     }
 }
 

@@ -1,7 +1,11 @@
 //! The file: what is written is read again, and nothing else is accepted.
 
-use profiler::memory::{AbsorbError, CallFigures, Measure, MemoryFile, MemoryHeader, MemorySource};
-use profiler::sampling::{Estimate, SplitMix64};
+use profiler::memory::{
+    AbsorbError, CallFigures, HeapProfile, Measure, MemoryFile, MemoryHeader, MemoryProfile,
+    MemorySite, MemorySource,
+};
+use profiler::sampling::{CallId, CallTree, Estimate, SplitMix64};
+use profiler::{SourceId, SourceMap};
 
 use crate::sample::Run;
 
@@ -17,8 +21,14 @@ fn small() -> MemoryFile {
 
 #[test]
 fn what_is_written_is_read_again() {
-    for rate in [0.0, 0.002, 0.3, 1.0] {
+    for rate in [0.0, 0.002, 0.03, 0.3, 1.0] {
         let file = Run::new(rate, 9, 2).finish();
+        let mixed = |figures: &CallFigures| {
+            let n_rare = figures.allocated.rare.n_blocks;
+            0 < n_rare && n_rare < figures.allocated.n_blocks
+        };
+        let is_mixed = file.rows.iter().any(|(_, figures)| mixed(figures));
+        assert_eq!(is_mixed, rate == 0.03, "rare blocks beside others");
         let text = written(&file);
         let read = MemoryFile::parse(&text).unwrap();
         assert_eq!(read, file);
@@ -34,6 +44,35 @@ fn only_stacks_with_figures_are_kept() {
     assert!(some.calls.len() <= all.calls.len());
     for (call, _) in &some.rows {
         assert!(some.stack(*call).count() >= 2);
+    }
+}
+
+#[test]
+fn what_another_tree_or_map_knows_is_unknown_here() {
+    let mut tree = CallTree::new();
+    let call = tree.child(CallTree::ROOT, 7);
+    let mut profile = MemoryProfile::new(1.0, 0);
+    for stranger in [call, CallId(50), CallId(60)] {
+        profile.allocated(stranger, 2, 2);
+    }
+    // A row that has no figures, as of a block that was not seen.
+    profile.allocated(CallId(0), 2, 0);
+    let site = |line| MemorySite {
+        source: SourceId(99),
+        line,
+    };
+    for map in [SourceMap::default(), SourceMap::new()] {
+        let file = MemoryFile::new(MemoryHeader::default(), &map);
+        let file = file
+            .with_samples(&profile, &tree, site)
+            .with_heap(HeapProfile::new(9));
+        assert_eq!(MemoryFile::parse(&written(&file)).unwrap(), file);
+        let calls: Vec<CallId> = file.rows.iter().map(|&(call, _)| call).collect();
+        assert_eq!(calls, [CallTree::ROOT, CallId(1)]);
+        assert_eq!(file.rows[0].1.allocated.bytes, 32.0);
+        assert_eq!(file.sources[0].function, "<unknown>");
+        assert_eq!(file.site(CallId(1)).unwrap().source, SourceId::UNKNOWN);
+        assert_eq!(file.heap.unwrap().sources.len(), file.sources.len());
     }
 }
 
@@ -105,144 +144,139 @@ fn random_mutations_never_panic() {
     assert!(n_accepted > 100, "{n_accepted}");
 }
 
-const START: &str = "TALLY MEM 1\nprogram p\nmagic 0x0000beef\nrate 1e-1\nseed 1\nclock 9\n\
-                     allocated 72\ncollections 1 0\ncut 0\n";
+/// A small file with one of everything; the lines of the header are 2 to 9.
+const WHOLE: &str = "TALLY MEM 1\nprogram p\nmagic 0x0000beef\nrate 1e-1\nseed 1\nclock 9\n\
+                     allocated 72\ncollections 1 0\ncut 0\n\
+                     sources 1\nf\t\t0\nsites 1\n0 3\ncalls 1\n0 0\n\
+                     rows 1\n1\t1 1 80 5 1 1 =\t-\t-\t-\t-\n\
+                     heap 5\n1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\nend\n";
+
+/// Changes a part of the whole file, and checks the line and the message of the error.
+fn check_errors(cases: &[(&str, &str, usize, &str)]) {
+    assert!(MemoryFile::parse(WHOLE).is_ok());
+    for &(from, to, line, problem) in cases {
+        assert!(WHOLE.contains(from), "{from}");
+        let error = MemoryFile::parse(&WHOLE.replacen(from, to, 1)).unwrap_err();
+        assert_eq!(error.line, line, "{to}: {error}");
+        assert!(error.problem.contains(problem), "{error}, not {problem}");
+    }
+}
 
 #[test]
-fn every_error_has_its_line() {
-    let figures = "1 1 80 5 1 1 =";
-    let calls = "sources 1\nf\t\t0\nsites 1\n0 3\ncalls 1\n0 0\n";
-    let row = format!("rows 1\n1\t{figures}\t-\t-\t-\t-\n");
-    let cases = [
-        ("MLton prof\n".to_owned(), 1, "this is not a memory profile"),
+fn errors_of_the_header_have_their_line() {
+    check_errors(&[
         (
-            START.replace("TALLY MEM 1", "TALLY MEM 2"),
+            "TALLY MEM 1",
+            "MLton prof",
+            1,
+            "this is not a memory profile",
+        ),
+        (
+            "TALLY MEM 1",
+            "TALLY MEM 2",
             1,
             "expected the line `TALLY MEM 1`",
         ),
         (
-            START.replace("program", "name"),
+            "program",
+            "name",
             2,
             "expected a line that begins with `program`",
         ),
-        (START.replace(" p\n", " \\p\n"), 2, "expected a name"),
+        (" p\n", " \\p\n", 2, "expected a name"),
+        ("0x0000beef", "0xbeef", 3, "expected 8 hexadecimal digits"),
+        ("1e-1", "1.5", 4, "expected a number from 0 to 1"),
+        ("1e-1", "NaN", 4, "expected a number from 0 to 1"),
+        ("1e-1", "-0", 4, "expected a number from 0 to 1"),
+        ("seed 1", "seed -1", 5, "expected a number behind `seed`"),
+        ("clock 9", "clock 9 ", 6, "expected a number behind `clock`"),
+        ("1 0\n", "1\n", 8, "expected 2 numbers behind `collections`"),
+    ]);
+}
+
+#[test]
+fn errors_of_the_call_tree_have_their_line() {
+    check_errors(&[
         (
-            START.replace("0x0000beef", "0xbeef"),
-            3,
-            "expected 8 hexadecimal digits",
-        ),
-        (
-            START.replace("1e-1", "1.5"),
-            4,
-            "expected a number from 0 to 1",
-        ),
-        (
-            START.replace("1e-1", "NaN"),
-            4,
-            "expected a number from 0 to 1",
-        ),
-        (
-            START.replace("seed 1", "seed -1"),
-            5,
-            "expected a number behind `seed`",
-        ),
-        (
-            START.replace("1 0\n", "1\n"),
-            8,
-            "expected 2 numbers behind `collections`",
-        ),
-        (
-            format!("{START}sources 1\nf\t0\n"),
+            "f\t\t0",
+            "f\t0",
             11,
             "expected a function, a file and a line",
         ),
         (
-            format!("{START}sources 0\nsites 1\n0 1\n"),
-            12,
-            "there are only 0 sources",
+            "f\t\t0",
+            "f\t\t0\t",
+            11,
+            "expected a function, a file and a line",
         ),
         (
-            format!("{START}{}", calls.replace("0 3", "0 4294967296")),
+            "f\t\t0",
+            "f\t\t4294967296",
+            11,
+            "expected a function, a file and a line",
+        ),
+        (
+            "0 3",
+            "1 3",
             13,
-            "line 4294967296",
+            "a site of source 1, but there are only 1 sources",
         ),
+        ("0 3", "0 4294967296", 13, "line 4294967296"),
         (
-            format!("{START}{}", calls.replace("0 0\n", "1 0\n")),
+            "calls 1\n0 0",
+            "calls 1\n1 0",
             15,
-            "parents stand before",
+            "parents stand before their children",
         ),
         (
-            format!("{START}{}", calls.replace("0 0\n", "0 1\n")),
+            "calls 1\n0 0",
+            "calls 1\n0 1",
             15,
-            "there are only 1 sites",
+            "a call of site 1, but there are only 1 sites",
         ),
+        ("rows 1", "rows 99999999999", 16, "more than there can be"),
+    ]);
+}
+
+#[test]
+fn errors_of_rows_have_their_line() {
+    let what = "expected a call and its five groups of figures";
+    check_errors(&[
         (
-            format!("{START}{calls}rows 99999999999\n"),
-            16,
-            "more than there can be",
-        ),
-        (
-            format!("{START}{calls}{}", row.replace("1\t", "2\t")),
+            "\n1\t1",
+            "\n2\t1",
             17,
-            "there are only 1 calls",
+            "a row of call 2, but there are only 1 calls",
         ),
+        ("1 1 80 5 1 1 =", "-", 17, "a row with no figures"),
+        ("80", "-80", 17, what),
+        ("80", "1e999", 17, what),
+        ("1 1 80", "2 1 80", 17, what),
+        ("1 1 80", "0 1 80", 17, what),
+        (" =", " = 1", 17, what),
+        (" =", " 1 2 3", 17, what),
+        (" =", " 2 1 2 3 4", 17, what),
+        (" =", " 1 1 2 3 4 5", 17, what),
+        (" =", " 1 1 2 3 -4", 17, what),
+        ("\t-\n", "\n", 17, what),
+        ("\t-\n", "\t-\t-\n", 17, what),
         (
-            format!("{START}{calls}{}", row.replace(figures, "-")),
-            17,
-            "a row with no figures",
-        ),
-        (
-            format!("{START}{calls}{}", row.replace("80", "-80")),
-            17,
-            "expected a call and its",
-        ),
-        (
-            format!("{START}{calls}{}", row.replace("80", "1e999")),
-            17,
-            "expected a call and its",
-        ),
-        (
-            format!("{START}{calls}{}", row.replace("\t-\n", "\n")),
-            17,
-            "expected a call and its",
-        ),
-        (
-            format!("{START}{calls}{}", row.replace("1 1 80", "2 1 80")),
-            17,
-            "expected a call and",
-        ),
-        (
-            format!("{START}{calls}rows 2\n{}{}", &row[7..], &row[7..]),
+            "heap 5",
+            "heap x",
             18,
-            "in the order of their calls",
+            "expected `none` or the GC work in bytes",
         ),
-        (
-            format!("{START}{calls}{row}heap 5\n1 2\n"),
-            19,
-            "expected 15 exact figures",
-        ),
-        (
-            format!("{START}{calls}{row}heap x\n"),
-            18,
-            "expected `none` or the GC work",
-        ),
-        (
-            format!("{START}{calls}{row}heap none\nfin\n"),
-            19,
-            "expected the line `end`",
-        ),
-        (
-            format!("{START}{calls}{row}heap none\nend\n\n"),
-            20,
-            "expected the end of the file",
-        ),
-    ];
-    assert!(MemoryFile::parse(&format!("{START}{calls}{row}heap none\nend\n")).is_ok());
-    for (text, line, problem) in cases {
-        let error = MemoryFile::parse(&text).unwrap_err();
-        assert_eq!(error.line, line, "{error}");
-        assert!(error.problem.contains(problem), "{error}, not {problem}");
-    }
+        ("14 15", "14", 19, "expected 15 exact figures of a source"),
+        ("end\n", "fin\n", 20, "expected the line `end`"),
+        ("end\n", "end\n\n", 21, "expected the end of the file"),
+    ]);
+    let (before, row) = WHOLE.split_once("rows 1\n").unwrap();
+    let (row, _) = row.split_once('\n').unwrap();
+    let error = MemoryFile::parse(&format!("{before}rows 2\n{row}\n{row}\n")).unwrap_err();
+    let problem = "rows must be in the order of their calls, each once";
+    assert_eq!((error.line, error.problem.as_str()), (18, problem));
+    let plain = WHOLE.replace(" =", " 0 0 0 0 0");
+    assert!(MemoryFile::parse(&plain).is_ok());
 }
 
 #[test]

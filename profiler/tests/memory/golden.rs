@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use profiler::memory::report::{self, MemoryReportOptions};
-use profiler::memory::{HeapProfile, Measure, MemoryFile, MemoryHeader};
-use profiler::sampling::CallId;
+use profiler::memory::{HeapProfile, Measure, MemoryFile, MemoryHeader, MemoryProfile, MemorySite};
+use profiler::sampling::{CallId, CallTree};
 
-use crate::sample::{Run, map};
+use crate::sample::{Run, map, source};
 
 /// Compares with a file beside this one, or writes it when `BLESS=1` is set.
 fn expect(name: &str, text: &str) {
@@ -43,6 +43,43 @@ fn a_sampled_and_exact_profile() {
     let mut written = Vec::new();
     file.write(&mut written).unwrap();
     expect("sampled.mem", &String::from_utf8(written).unwrap());
+}
+
+/// Compares a block of the page on memory profiles, or writes it when `BLESS=1` is set.
+fn expect_on_page(info: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/memory.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let fence = format!("```{info}\n");
+    let (before, rest) = page.split_once(&fence).expect("the block is there");
+    let (shown, after) = rest.split_once("```\n").expect("the block ends");
+    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+        fs::write(path, format!("{before}{fence}{text}```\n{after}")).unwrap();
+        return;
+    }
+    assert_eq!(
+        shown, text,
+        "{info} of docs/memory.md differs; BLESS=1 accepts"
+    );
+}
+
+#[test]
+fn the_page_shows_what_is_written() {
+    let options = MemoryReportOptions {
+        top: 3,
+        stacks: true,
+        ..MemoryReportOptions::default()
+    };
+    let mut file = Run::new(0.02, 5, 1).finish();
+    expect_on_page("text,report", &text(&file, &options));
+    file = Run::new(0.001, 4, 1).finish();
+    file.heap = None;
+    let mut written = Vec::new();
+    file.write(&mut written).unwrap();
+    expect_on_page("text,file", &String::from_utf8(written).unwrap());
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/memory/file/mod.rs");
+    let source = fs::read_to_string(source).unwrap().replace("//! ", "");
+    let grammar = source.split("```").nth(1).expect("the grammar is there");
+    expect_on_page("text,grammar", grammar.strip_prefix("text\n").unwrap());
 }
 
 #[test]
@@ -130,33 +167,60 @@ fn no_file_made_by_hand_stops_the_report() {
     assert!(text(&file, &all()).contains("(no function)"));
 }
 
-#[test]
-fn a_deep_stack_is_cut_in_the_middle() {
-    let mut tree = profiler::sampling::CallTree::new();
-    let mut profile = profiler::memory::MemoryProfile::new(1.0, 0);
-    let mut call = profiler::sampling::CallTree::ROOT;
-    for line in 0..200_000 {
-        call = tree.child(call, line);
+/// What the report shows of two words that were allocated at each of these stacks, whose calls are
+/// at these lines, outermost first.
+fn shown(stacks: &[Vec<u32>]) -> String {
+    let mut tree = CallTree::new();
+    let mut profile = MemoryProfile::new(1.0, 0);
+    for lines in stacks {
+        let child = |call, &line: &u32| tree.child(call, line);
+        let call = lines.iter().fold(CallTree::ROOT, child);
+        profile.allocated(call, 2, 2);
     }
-    profile.allocated(call, 2, 2);
-    let site = |line| profiler::memory::MemorySite {
-        source: crate::sample::source(2),
-        line: line + 1,
+    let site = |line| MemorySite {
+        source: source(2),
+        line,
     };
     let file = MemoryFile::new(MemoryHeader::default(), &map()).with_samples(&profile, &tree, site);
-    let shown = text(&file, &all());
-    let frames: Vec<&str> = shown
-        .lines()
-        .filter(|line| line.starts_with("     "))
-        .collect();
+    text(&file, &all())
+}
+
+/// The lines of the first stack that the report shows.
+fn frames(shown: &str) -> Vec<&str> {
+    let (_, stack) = shown.split_once("\n1. ").expect("a stack");
+    let frames = stack.lines().skip(1);
+    frames
+        .map_while(|line| line.strip_prefix("     "))
+        .collect()
+}
+
+#[test]
+fn a_deep_stack_is_cut_in_the_middle() {
+    let shown = shown(&[(1..=200_000).collect()]);
+    let frames = frames(&shown);
     assert_eq!(frames.len(), 33, "{shown}");
-    assert_eq!(frames[0], "     loop (main.sml:200000)");
-    assert_eq!(frames[24], "     ... 199968 frames ...");
-    assert_eq!(frames[32], "     loop (main.sml:1)");
+    assert_eq!(frames[0], "loop (main.sml:200000)");
+    assert_eq!(frames[23], "loop (main.sml:199977)");
+    assert_eq!(frames[24], "... 199968 frames ...");
+    assert_eq!(frames[32], "loop (main.sml:1)");
     // However often it is on the stack, a function counts once.
     let row = shown
         .lines()
-        .find(|line| line.starts_with("loop (main.sml:30)"))
-        .unwrap();
-    assert!(row.trim_end().ends_with(" 16"), "{row}");
+        .find(|line| line.starts_with("loop (main.sml:30)"));
+    assert!(row.unwrap().trim_end().ends_with(" 16"), "{shown}");
+}
+
+#[test]
+fn a_recursion_is_one_frame_at_any_depth() {
+    let stacks = [vec![1, 2, 3], vec![1, 2, 2, 2, 3], vec![1, 3]];
+    let shown = shown(&stacks);
+    let expected = [
+        "loop (main.sml:3)",
+        "loop (main.sml:2), recursive",
+        "loop (main.sml:1)",
+    ];
+    assert_eq!(frames(&shown), expected);
+    assert!(shown.contains("\n1. live 32 in 2 objects"), "{shown}");
+    assert!(shown.contains("\n2. live 16 in 1 object"), "{shown}");
+    assert!(!shown.contains("\n3. "), "{shown}");
 }

@@ -19,8 +19,8 @@ pub(crate) struct CensusRow {
     pub(crate) peak_bytes: u64,
     /// Bytes that left the nursery alive.
     pub(crate) promoted_bytes: u64,
-    /// Bytes that lived through so many major collections; the last entry is for that many or more.
-    /// Entry 0 is for the minor collection that promotes.
+    /// Bytes that lived through at least so many major collections. Entry 0 is not in use: that is
+    /// all that was allocated.
     pub(crate) survived_bytes: [u64; MAX_AGE as usize + 1],
     /// Bytes that collections moved of the source's objects.
     pub(crate) moved_bytes: u64,
@@ -35,6 +35,7 @@ pub(crate) struct Census {
     rows: Vec<CensusRow>,
     phase: Phase,
     peak_bytes: u64,
+    is_looking: bool,
 }
 
 /// What a collection tells of each survivor. `()` wants to know nothing, at no cost.
@@ -88,6 +89,9 @@ impl Tally for Census {
         let row = &mut self.rows[HeaderSource::of(header).index().min(last)];
         row.live_bytes += bytes;
         row.live_objects += 1;
+        if self.is_looking {
+            return header;
+        }
         if survivor.is_moved {
             row.moved_bytes += bytes;
         }
@@ -95,13 +99,14 @@ impl Tally for Census {
             row.promoted_bytes += bytes;
         }
         if self.phase == Phase::Minor {
-            row.survived_bytes[0] += bytes;
             return header;
         }
-        let age = (header >> AGE_SHIFT & MAX_AGE) + 1;
-        row.survived_bytes[age.min(MAX_AGE) as usize] += bytes;
-        let grown = if age <= MAX_AGE { 1 << AGE_SHIFT } else { 0 };
-        header + grown
+        let age = header >> AGE_SHIFT & MAX_AGE;
+        if age == MAX_AGE {
+            return header;
+        }
+        row.survived_bytes[age as usize + 1] += bytes;
+        header + (1 << AGE_SHIFT)
     }
 }
 
@@ -113,6 +118,7 @@ impl Census {
             rows: vec![CensusRow::default(); n_rows],
             phase: Phase::Minor,
             peak_bytes: 0,
+            is_looking: false,
         }
     }
 
@@ -130,6 +136,12 @@ impl Census {
     pub(crate) fn blame(&mut self, source_index: usize, moved_bytes: u64) {
         let last = self.rows.len() - 1;
         self.rows[source_index.min(last)].triggered_bytes += moved_bytes;
+    }
+
+    /// Says whether the next collections only look what is alive, and are no part of the program's
+    /// own work.
+    pub(crate) fn set_looking(&mut self, is_looking: bool) {
+        self.is_looking = is_looking;
     }
 
     /// Keeps what is alive as the peak, if it is, at the end of a major collection.

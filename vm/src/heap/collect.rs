@@ -89,9 +89,16 @@ impl Heap {
     /// The size of old space and large objects together at which a major collection is due.
     fn major_bytes(&self) -> usize {
         let room = self.config.max_bytes.saturating_sub(self.nursery.bytes());
-        MIN_MAJOR_BYTES
-            .max(self.live_bytes.saturating_mul(MAJOR_GROWTH))
-            .min(room)
+        let wanted = match self.config.peak_percent {
+            None => MIN_MAJOR_BYTES.max(self.live_bytes.saturating_mul(MAJOR_GROWTH)),
+            // At least a nursery's worth, or every minor collection would be a major one.
+            Some(percent) => {
+                let growth = (self.live_bytes / 100).saturating_mul(percent as usize);
+                let growth = growth.max(self.nursery.bytes());
+                self.live_bytes.saturating_add(growth)
+            }
+        };
+        wanted.min(room)
     }
 
     fn is_over_limit(&self, request_bytes: usize) -> bool {

@@ -30,10 +30,11 @@
 //!
 //! # The word clock
 //!
-//! Allocated words are numbered from 0 on, large objects included ([`Heap::clock`]). A *watched* word
-//! is one that must not be allocated without asking: the limit is lowered to it, so that watching
-//! costs nothing until the word is reached. Tracked blocks are weak references that collections
-//! update (`weak.rs`); a census counts survivors by the source in their headers (`census.rs`).
+//! Allocated words are numbered from 0 on, large objects included ([`Heap::clock`]). A *watched*
+//! word is one that must not be allocated without asking: the limit is lowered to it, so that
+//! watching costs nothing until the word is reached. Tracked blocks are weak references that
+//! collections update (`weak.rs`); a census counts survivors by the source in their headers
+//! (`census.rs`).
 
 mod allocate;
 mod census;
@@ -75,6 +76,9 @@ pub struct HeapConfig {
     pub max_bytes: usize,
     /// Whether to collect far more often than needed.
     pub stress: GcStress,
+    /// By how many percent the live data may grow before a major collection, so that a memory
+    /// profile's peak is at most that much too low; `None` to collect when it is best for speed.
+    pub peak_percent: Option<u32>,
 }
 
 impl Default for HeapConfig {
@@ -83,6 +87,7 @@ impl Default for HeapConfig {
             nursery_bytes: 2 << 20,
             max_bytes: 4 << 30,
             stress: GcStress::Off,
+            peak_percent: None,
         }
     }
 }
@@ -236,8 +241,8 @@ impl Heap {
         self.allocated_bytes() / 8
     }
 
-    /// Makes every allocation ask that would take the word of this number or a later one, by failing
-    /// until another word is watched.
+    /// Makes every allocation ask that would take the word of this number or a later one, by
+    /// failing until another word is watched.
     pub(crate) fn watch(&mut self, word: u64) {
         self.watched = word;
         self.set_hard_limit(self.hard_limit);

@@ -68,9 +68,10 @@ impl Weak {
         *self = Self::default();
     }
 
-    /// What collections have done since this was asked last, in the order of the blocks.
-    pub(crate) fn take_fates(&mut self) -> Vec<(u32, Fate)> {
-        std::mem::take(&mut self.fates)
+    /// Moves what collections have done since this was asked last to `fates`, in the order of the
+    /// blocks.
+    pub(crate) fn take_fates(&mut self, fates: &mut Vec<(u32, Fate)>) {
+        fates.append(&mut self.fates);
     }
 
     /// How many bytes of memory this takes.
@@ -100,7 +101,8 @@ impl Weak {
     /// # Safety
     /// The nursery stands as the collection left it.
     pub(super) unsafe fn minor_is_over(&mut self) {
-        for index in std::mem::take(&mut self.young) {
+        for place in 0..self.young.len() {
+            let index = self.young[place];
             let slot = self.slots[index as usize];
             if let Some(block) = slot.block()
                 && slot.is_young()
@@ -110,6 +112,7 @@ impl Weak {
                 unsafe { self.update(index, block, true) };
             }
         }
+        self.young.clear();
     }
 
     /// Updates all blocks at the end of a major collection.

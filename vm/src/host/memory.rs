@@ -11,8 +11,8 @@ use crate::memprof::{
     sample_external,
 };
 
-/// The most memory outside the heap that is accounted for at once: the time that it takes grows with
-/// the samples in it.
+/// The most memory outside the heap that is accounted for at once: the time that it takes grows
+/// with the samples in it.
 const MAX_EXTERNAL_BYTES: u64 = 4 << 30;
 
 /// Fields of a tracker.
@@ -165,7 +165,8 @@ impl HostCall {
 
     /// The call stack of the block whose allocation is being told.
     fn told_stack(&self) -> Option<CallStack<'_>> {
-        // SAFETY: the context is the running machine's, and stays as it is while `self` is borrowed.
+        // SAFETY: the context is the running machine's, and stays as it is while `self` is
+        // borrowed.
         unsafe {
             let (call, limit) = (*self.ctx).memprof.told_stack()?;
             Some(CallStack {

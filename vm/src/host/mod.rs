@@ -13,9 +13,9 @@ pub use standard::{STANDARD, standard_signature};
 
 use std::path::Path;
 
-use crate::heap::{Kind, OutOfMemory, Phase, Value, array_bytes, bytes_of};
+use crate::heap::{Kind, OutOfMemory, Value, array_bytes, bytes_of};
 use crate::interp::machine::{Context, Machine};
-use crate::interp::slow::{collect_with_roots, header_source, take_attention};
+use crate::interp::slow::{Cause, collect_with_roots, header_source, take_attention};
 use crate::isa::Signature;
 use crate::memprof::{Room, Source, make_room};
 use crate::units::{self, Unit};
@@ -247,7 +247,16 @@ impl HostCall {
 
     /// Collects the whole heap.
     pub fn collect_all(&mut self) -> Result<(), HostError> {
-        self.collect(0, Some(Phase::Major))
+        let Self {
+            pc,
+            caller_refs,
+            ctx,
+            sp,
+            ..
+        } = *self;
+        // SAFETY: the registers are the caller's at the word of this call.
+        let result = unsafe { collect_with_roots(pc, caller_refs, ctx, sp, 0, Cause::Wish) };
+        result.map_err(HostError::OutOfMemory)
     }
 
     /// Makes room for a block, which must be allocated next.
@@ -265,19 +274,6 @@ impl HostCall {
             Room::Fault => Err(HostError::BudgetExceeded),
             Room::OutOfMemory(error) => Err(HostError::OutOfMemory(error)),
         }
-    }
-
-    fn collect(&mut self, bytes: usize, force: Option<Phase>) -> Result<(), HostError> {
-        let Self {
-            pc,
-            caller_refs,
-            ctx,
-            sp,
-            ..
-        } = *self;
-        // SAFETY: the registers are the caller's at the word of this call.
-        let result = unsafe { collect_with_roots(pc, caller_refs, ctx, sp, bytes, force) };
-        result.map_err(HostError::OutOfMemory)
     }
 
     /// The machine's input and output.
@@ -338,7 +334,14 @@ impl HostCall {
     /// one does. A host function that waits should look now and then, and end with
     /// [`HostError::Interrupted`].
     pub fn interrupted(&self) -> Option<u8> {
+        let Self {
+            pc,
+            caller_refs,
+            ctx,
+            sp,
+            ..
+        } = *self;
         // SAFETY: as for `io`; a host call is a safepoint.
-        unsafe { take_attention(self.ctx) }
+        unsafe { take_attention(pc, caller_refs, ctx, sp) }
     }
 }

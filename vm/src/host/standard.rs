@@ -206,7 +206,7 @@ pub static STANDARD: &[StandardFunction] = &[
     function(
         "memprof_start",
         [3, 1, 1, 0],
-        "samples allocations with a rate, a call stack size, a seed and a tracker; gives the profile",
+        "samples allocations: rate, call stack size, seed and tracker; gives the profile",
         memory::start,
     ),
     function(

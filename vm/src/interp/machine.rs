@@ -18,6 +18,7 @@
 //! local that is dropped, nor one whose address escapes: slow work is done by cold functions that
 //! take the five values by value (`slow.rs`).
 
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use profiler::{CurrentCell, Node, ProfileData, SourceId};
@@ -29,6 +30,7 @@ use super::word::{Frame, OpWord, Pc};
 use crate::heap::{Heap, KIND_MASK, Kind, OutOfMemory, Value};
 use crate::host::Hosts;
 use crate::load::Program;
+use crate::memory::{Figures, Snapshot};
 use crate::memprof::Memprof;
 use crate::units::Units;
 
@@ -60,6 +62,8 @@ pub(crate) struct Context {
     pub(crate) units: Units,
     /// Memory profiles.
     pub(crate) memprof: Memprof,
+    /// The figures of the memory profile that needs no tracker.
+    pub(crate) figures: Option<Rc<Figures>>,
     pub(crate) stack: Stack,
     /// What collections are charged to; null in stack style, where each context has its own.
     pub(crate) gc_node: *const Node,
@@ -82,8 +86,8 @@ impl Context {
     }
 }
 
-/// What an embedder does with the current unit of profile data when a snapshot is asked for.
-pub(crate) type SnapshotAction = Box<dyn FnMut(&ProfileData)>;
+/// What an embedder does when a snapshot is asked for.
+pub(crate) type SnapshotAction = Box<dyn FnMut(&Snapshot<'_>)>;
 
 /// A context that a call needs: the child of `parent` for `source`.
 #[derive(Clone, Copy)]
@@ -213,9 +217,17 @@ impl Machine {
         unsafe { self.go(self.pc.byte_offset(distance_bytes as isize)) }
     }
 
-    /// Ends the run. `ctx.exit` says why.
+    /// Ends the run. `ctx.exit` says why, and `ctx.resume` keeps where.
     #[inline(always)]
     pub(crate) unsafe fn stop(self) -> Pc {
+        let Self {
+            pc,
+            ints,
+            refs,
+            sp,
+            ctx,
+        } = self;
+        unsafe { (*ctx).resume = Resume { pc, ints, refs, sp } };
         std::ptr::null()
     }
 

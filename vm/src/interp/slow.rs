@@ -13,8 +13,9 @@ use super::machine::{Context, Machine, Resume, WantedContext};
 use super::trace::Backtrace;
 use super::word::{Frame, Pc};
 use super::{Exit, SNAPSHOT, Trap};
-use crate::heap::{HeaderSource, OutOfMemory, Value, record_header};
+use crate::heap::{HeaderSource, OutOfMemory, Phase, Value, record_header};
 use crate::host::{HostCall, HostError};
+use crate::memory::{self, Snapshot};
 use crate::memprof::{self, Room, callbacks};
 
 handlers! {
@@ -78,7 +79,7 @@ handlers! {
     #[cold]
     #[inline(never)]
     fn attend(m) {
-        if see_to_attention(m.pc, m.ctx, m.sp) { m.go(m.pc) } else { m.stop() }
+        if see_to_attention(m.pc, m.refs, m.ctx, m.sp) { m.go(m.pc) } else { m.stop() }
     }
     /// Ends the run with a stack overflow. A result that is always the same would be taken for
     /// known: callers would call this handler for its effect, instead of jumping to it, and save
@@ -187,6 +188,17 @@ unsafe fn meet_barrier(ctx: *mut Context) -> Pc {
     }
 }
 
+/// Why there is a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Memory is needed.
+    Need,
+    /// The program asks for one of the whole heap.
+    Wish,
+    /// A memory profile wants to know what is alive. Nobody is charged.
+    Look,
+}
+
 /// Collects with the machine's roots, charging the collector.
 ///
 /// # Safety
@@ -197,7 +209,7 @@ pub(crate) unsafe fn collect_with_roots(
     ctx: *mut Context,
     sp: *mut Frame,
     request_bytes: usize,
-    force: Option<crate::heap::Phase>,
+    cause: Cause,
 ) -> Result<(), OutOfMemory> {
     // SAFETY: every word between the live registers and the stack's end is a reference, as is
     // every handle; nothing else refers into the heap while a machine is at a word.
@@ -225,16 +237,21 @@ pub(crate) unsafe fn collect_with_roots(
         };
         (*cell).publish(gc_node);
         let before = (*ctx).heap.moved_bytes();
+        let n_major = (*ctx).heap.stats.major_collections;
+        let force = (cause != Cause::Need).then_some(Phase::Major);
         let result = (*ctx).heap.collect(request_bytes, force, &mut roots);
         let moved = (*ctx).heap.moved_bytes() - before;
-        (*gc_node).charge_bytes(moved);
         (*cell).publish(interrupted);
-        if let Some(census) = &mut (*ctx).heap.census {
-            census.blame((*(*ctx).program).source_at(pc).index(), moved);
+        if cause != Cause::Look {
+            (*gc_node).charge_bytes(moved);
+            if let Some(census) = &mut (*ctx).heap.census {
+                census.blame((*(*ctx).program).source_at(pc).index(), moved);
+            }
         }
         (*ctx).broken = result.err();
         if result.is_ok() {
-            memprof::collection_is_over(ctx);
+            let is_major = (*ctx).heap.stats.major_collections > n_major;
+            memprof::collection_is_over(ctx, is_major);
             callbacks::arm_after(ctx, pc);
         }
         result
@@ -379,14 +396,19 @@ unsafe fn unwind(
 
 /// Sees to whoever wants attention; `false` when the run ends.
 #[inline(never)]
-unsafe fn see_to_attention(pc: Pc, ctx: *mut Context, sp: *mut Frame) -> bool {
+unsafe fn see_to_attention(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut Frame) -> bool {
     // SAFETY: as for `trap`; the flag outlives the context.
     unsafe {
         if (*ctx).fuel < 0 {
             trap(pc, ctx, sp, Trap::OutOfFuel);
             return false;
         }
-        match take_attention(ctx) {
+        let signal = take_attention(pc, refs, ctx, sp);
+        if let Some(error) = (*ctx).broken {
+            trap(pc, ctx, sp, Trap::OutOfMemory(error));
+            return false;
+        }
+        match signal {
             None => true,
             Some(signal) => {
                 trap(pc, ctx, sp, Trap::Interrupted(signal));
@@ -399,16 +421,22 @@ unsafe fn see_to_attention(pc: Pc, ctx: *mut Context, sp: *mut Frame) -> bool {
 /// Takes a snapshot if one is asked for. Gives the signal that asks for the end, if one does.
 ///
 /// # Safety
-/// `ctx` is the machine's that runs, and it is at a safepoint.
-pub(crate) unsafe fn take_attention(ctx: *mut Context) -> Option<u8> {
+/// The registers are those of the machine at a word of the running program.
+pub(crate) unsafe fn take_attention(
+    pc: Pc,
+    refs: *mut u64,
+    ctx: *mut Context,
+    sp: *mut Frame,
+) -> Option<u8> {
     // SAFETY: the caller's promise; the flag outlives the context.
     unsafe {
         let wanted = (*(*ctx).attention).swap(0, Relaxed);
         if wanted & SNAPSHOT != 0
-            && let Some(action) = &mut (*ctx).on_snapshot
-            && let Ok(Some(data)) = (*ctx).units.data((*ctx).units.current())
+            && let Some(mut action) = (*ctx).on_snapshot.take()
         {
-            action(data);
+            memory::census(pc, refs, ctx, sp);
+            action(&Snapshot::of(&*ctx));
+            (*ctx).on_snapshot = Some(action);
         }
         let signal = wanted as u8;
         (signal != 0).then_some(signal)

@@ -126,8 +126,8 @@ pub(crate) struct Program {
 /// The word that ends a run. Before it stands a word of nodes, as before every word that a return
 /// of a profiled program may go to.
 const HALT: usize = 1;
-/// The word that a frame returns to whose return is caught, behind a word of nodes. The word behind it
-/// says where the frame returns to in truth.
+/// The word that a frame returns to whose return is caught, behind a word of nodes. The word behind
+/// it says where the frame returns to in truth.
 const BARRIER: usize = 3;
 /// The call of callbacks of memory profiles.
 const CALLBACK: usize = 5;

@@ -142,6 +142,7 @@ impl Lowering<'_> {
             self.emit(call::leave_node, [0; 4], 0);
             self.emit_nodes(node, node);
         }
+        let source = self.header_source();
         select_families! { self, op;
             binary {
                 Add => int::add, Sub => int::sub, Mul => int::mul,
@@ -236,16 +237,16 @@ impl Lowering<'_> {
             },
             Op::GetTag { dst, record } => self.emit(record::tag, [dst.0, r(record.0), 0, 0], 0),
             Op::NewR { dst, length, fill } => {
-                self.emit(array::new_r, [r(dst.0), length.0, r(fill.0), 0], self.header_source());
+                self.emit(array::new_r, [r(dst.0), length.0, r(fill.0), 0], source);
             },
             Op::NewI { dst, length, fill } => {
-                self.emit(array::new_i, [r(dst.0), length.0, fill.0, 0], self.header_source());
+                self.emit(array::new_i, [r(dst.0), length.0, fill.0, 0], source);
             },
             Op::NewF { dst, length, fill } => {
-                self.emit(array::new_f, [r(dst.0), length.0, fill.0, 0], self.header_source());
+                self.emit(array::new_f, [r(dst.0), length.0, fill.0, 0], source);
             },
             Op::NewB { dst, length, fill } => {
-                self.emit(array::new_b, [r(dst.0), length.0, fill.0, 0], self.header_source());
+                self.emit(array::new_b, [r(dst.0), length.0, fill.0, 0], source);
             },
             Op::GetR { dst, array, index } => {
                 self.emit(array::get_r, [r(dst.0), r(array.0), index.0, 0], 0);
@@ -277,15 +278,17 @@ impl Lowering<'_> {
                 self.emit(array::copy, operands, count.0 as i32);
             },
             Op::Cat { dst, lhs, rhs } => {
-                self.emit(text::cat, [r(dst.0), r(lhs.0), r(rhs.0), 0], self.header_source());
+                self.emit(text::cat, [r(dst.0), r(lhs.0), r(rhs.0), 0], source);
             },
             Op::Cmp { dst, lhs, rhs } => self.emit(text::cmp, [dst.0, r(lhs.0), r(rhs.0), 0], 0),
             Op::SubStr { dst, src, index, count } => {
-                self.emit(text::sub_str, [r(dst.0), r(src.0), index.0, count.0], self.header_source());
+                self.emit(text::sub_str, [r(dst.0), r(src.0), index.0, count.0], source);
             },
-            Op::StrOfInt { dst, src } => self.emit(text::str_of_int, [r(dst.0), src.0, 0, 0], self.header_source()),
+            Op::StrOfInt { dst, src } => {
+                self.emit(text::str_of_int, [r(dst.0), src.0, 0, 0], source);
+            },
             Op::StrOfFloat { dst, src } => {
-                self.emit(text::str_of_float, [r(dst.0), src.0, 0, 0], self.header_source());
+                self.emit(text::str_of_float, [r(dst.0), src.0, 0, 0], source);
             },
             Op::IntOfStr { dst, ok, src } => {
                 self.emit(text::int_of_str, [dst.0, ok.0, r(src.0), 0], 0);
@@ -294,7 +297,7 @@ impl Lowering<'_> {
                 self.emit(text::float_of_str, [dst.0, ok.0, r(src.0), 0], 0);
             },
             Op::StrOfBytes { dst, src } => {
-                self.emit(text::str_of_bytes, [r(dst.0), r(src.0), 0, 0], self.header_source());
+                self.emit(text::str_of_bytes, [r(dst.0), r(src.0), 0, 0], source);
             },
             Op::Closure { dst, function, refs, ints } => {
                 self.closure(dst.0, function.0, &refs.0, &ints.0);

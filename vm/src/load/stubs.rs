@@ -40,9 +40,8 @@ impl Program {
         self.code[BARRIER + 1] = Word { data };
         if self.mode == Mode::Current {
             // SAFETY: in this mode words of nodes stand before all words that frames return to.
-            self.code[BARRIER - 1] = Word {
-                nodes: unsafe { (*pc.wrapping_sub(1)).nodes },
-            };
+            let nodes = unsafe { (*pc.wrapping_sub(1)).nodes };
+            self.code[BARRIER - 1] = Word { nodes };
         }
     }
 
@@ -106,6 +105,15 @@ impl Program {
     /// The place in the module that a word of this number came from.
     pub(crate) fn location_of_site(&self, site: u32) -> Option<Location> {
         self.location(self.pc_of_site(site)?)
+    }
+
+    /// The line of a word of this number; 0 when it is not known.
+    pub(crate) fn line_of_site(&self, site: u32) -> u32 {
+        let line = |location: Location| {
+            let function = &self.module.functions[location.function as usize];
+            function.line_at(location.offset).map(|entry| entry.line)
+        };
+        self.location_of_site(site).and_then(line).unwrap_or(0)
     }
 
     fn index_of(&self, pc: Pc) -> usize {

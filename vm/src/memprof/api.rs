@@ -76,7 +76,8 @@ impl fmt::Display for MemprofError {
             Self::InvalidTracker(place) => {
                 write!(
                     f,
-                    "memprof start: field {place} of the tracker is neither null nor a closure of the right signature"
+                    "memprof start: field {place} of the tracker is neither null nor a closure of \
+                     the right signature"
                 )
             }
             Self::AlreadyStarted => f.write_str("memprof start: a profile is sampling already"),
@@ -188,6 +189,9 @@ pub trait Tracker {
     fn dealloc_minor(&mut self, cookie: u64, event: &GcEvent);
     /// A block has died that was born outside the nursery or had left it.
     fn dealloc_major(&mut self, cookie: u64, event: &GcEvent);
-    /// A collection is over, and its events have been told.
-    fn collected(&mut self) {}
+    /// A collection is over, and its events have been told. Only after a major one is all dead that
+    /// nothing refers to.
+    fn collected(&mut self, is_major: bool) {
+        let _ = is_major;
+    }
 }

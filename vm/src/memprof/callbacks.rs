@@ -12,9 +12,9 @@
 //! ```
 //!
 //! Behind the callback's call stands a handler that takes the closure's results, calls the next
-//! event's closure if there is one, and otherwise drops frame A and goes on with the op. An exception
-//! that leaves the closure leaves frames B and A too, and goes on from the op that caused the event
-//! (S16). Events that are left are handled at the handler that catches it.
+//! event's closure if there is one, and otherwise drops frame A and goes on with the op. An
+//! exception that leaves the closure leaves frames B and A too, and goes on from the op that caused
+//! the event (S16). Events that are left are handled at the handler that catches it.
 
 use super::Memprof;
 use super::entries::EventKind;

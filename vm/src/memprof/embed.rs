@@ -1,10 +1,14 @@
 //! Memory profiles from Rust.
 
+use std::rc::Rc;
+
+use profiler::memory::MemoryFile;
 use profiler::sampling::CallId;
 
 use super::{CallStack, MemprofConfig, MemprofError, ProfileId, Tracker};
 use crate::embed::Vm;
 use crate::interp::machine::Context;
+use crate::memory::{Adder, Figures};
 
 impl Context {
     /// After the heap has been replaced: what was in it is gone.
@@ -44,6 +48,22 @@ impl Vm {
     pub fn memprof_discard(&mut self, profile: ProfileId) -> Result<(), MemprofError> {
         let ctx = &mut *self.ctx;
         ctx.memprof.discard(&mut ctx.heap, profile)
+    }
+
+    /// Starts the profile whose figures are in [`Vm::memory_file`], if the machine is to have one.
+    pub(crate) fn start_sampling(&mut self) -> Result<(), MemprofError> {
+        if let Some(config) = self.config.sampling {
+            let figures = Rc::new(Figures::new(config.rate, config.seed));
+            self.memprof_start(config, Box::new(Adder(figures.clone())))?;
+            self.ctx.figures = Some(figures);
+        }
+        Ok(())
+    }
+
+    /// The memory profile of the machine, for a program of this name: sampled figures, exact ones,
+    /// or both, as its configuration asks. `None` when it asks for neither.
+    pub fn memory_file(&self, program: &str) -> Option<MemoryFile> {
+        self.ctx.memory_file(program)
     }
 
     /// The number of the next word to be allocated: words that programs have allocated, without

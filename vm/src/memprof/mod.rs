@@ -5,9 +5,10 @@
 //! The numbers S1 to S23 are those of `docs/memory.md`, which lists what `Gc.Memprof` does and
 //! where this differs.
 //!
-//! **Sampling.** Allocated words, headers included, are numbered by a *word clock*. A profile samples
-//! each word with its rate, and which words those are depends on its seed and rate alone: positions
-//! are drawn one after the other and never again. A block is sampled when one of its words is;
+//! **Sampling.** Allocated words, headers included, are numbered by a *word clock*. A profile
+//! samples each word with its rate, and which words those are depends on its seed and rate alone:
+//! positions are drawn one after the other and never again. A block is sampled when one of its
+//! words is;
 //! `n_samples` says how many are (S1). The heap's allocation limit is lowered to the next sampled
 //! word of any profile, so allocation of words that are not sampled costs nothing. When the limit
 //! is met, the op asks (`sample.rs`), and is done again with the limit moved on: so the block's
@@ -18,8 +19,8 @@
 //! tracker hears of the block's promotion and death, each at most once and in that order (S13).
 //!
 //! - A *native* tracker ([`Tracker`]) is called at once: it cannot reach the machine.
-//! - A *bytecode* tracker is five closures. What happens to a block becomes an event in one queue, in
-//!   the order of occurrence, for all profiles. Events are handled at the next boundary between
+//! - A *bytecode* tracker is five closures. What happens to a block becomes an event in one queue,
+//!   in the order of occurrence, for all profiles. Events are handled at the next boundary between
 //!   two ops (`callbacks.rs`), never within an op or a host function. Neither sampling nor
 //!   callbacks happen while a callback runs (S19): what it allocates advances no word clock, so
 //!   the words that are sampled do not depend on the tracker.
@@ -28,8 +29,8 @@
 //! much of the last walk still holds is known from a frame whose return is caught (`stacks.rs`), so
 //! a sample costs as much as the stack has changed, not as much as it is deep.
 //!
-//! **Profiles** are started, stopped and discarded (S8 to S12). A stopped profile samples no more but
-//! goes on to hear of its blocks; a discarded one hears of nothing.
+//! **Profiles** are started, stopped and discarded (S8 to S12). A stopped profile samples no more
+//! but goes on to hear of its blocks; a discarded one hears of nothing.
 //!
 //! **Budgets** use the same limit: they raise a fault at an exact word (`budget.rs`).
 
@@ -66,6 +67,8 @@ pub(crate) struct Memprof {
     profiles: Profiles,
     entries: Entries,
     events: VecDeque<Event>,
+    /// Empty but while fates are told; kept for its memory.
+    fates: Vec<(u32, Fate)>,
     callbacks: Callbacks,
     pub(crate) calls: CallTree,
     pub(crate) stack: StackCache,
@@ -74,8 +77,8 @@ pub(crate) struct Memprof {
     hidden_words: u64,
     /// Words outside the heap that the program has accounted for: the word clock counts them.
     external_words: u64,
-    /// Sampled memory outside the heap that has not been freed, by the numbers that programs have for
-    /// it: the blocks that stand for it, with their word clocks.
+    /// Sampled memory outside the heap that has not been freed, by the numbers that programs have
+    /// for it: the blocks that stand for it, with their word clocks.
     externals: HashMap<u64, Vec<(u32, u64)>>,
     /// How many such numbers were given.
     n_externals: u64,
@@ -135,6 +138,7 @@ impl Memprof {
     pub(crate) fn memory_bytes(&self, heap: &Heap) -> usize {
         self.entries.memory_bytes()
             + self.events.capacity() * size_of::<Event>()
+            + self.fates.capacity() * size_of::<(u32, Fate)>()
             + self.calls.memory_bytes()
             + self.stack.memory_bytes()
             + heap.weak.memory_bytes()
@@ -153,12 +157,13 @@ impl Memprof {
         self.watch(heap);
     }
 
-    /// Gives memory back when there are no blocks left.
+    /// Gives memory back when there are no blocks left and no profile will add some.
     fn give_back(&mut self, heap: &mut Heap) {
-        if !self.entries.is_empty() {
+        if !self.entries.is_empty() || self.profiles.is_sampling() {
             return;
         }
         self.entries = Entries::default();
+        self.fates = Vec::new();
         heap.weak.clear();
         if self.events.is_empty() {
             self.events = VecDeque::new();

@@ -97,11 +97,15 @@ impl Profiles {
         self.states.iter().all(Option::is_none)
     }
 
+    pub(super) fn is_sampling(&self) -> bool {
+        self.states.iter().flatten().any(|one| one.is_running)
+    }
+
     /// Tells native trackers that a collection is over.
-    pub(super) fn collected(&mut self) {
+    pub(super) fn collected(&mut self, is_major: bool) {
         for state in self.states.iter_mut().flatten() {
             if let Listener::Native(tracker) = &mut state.listener {
-                tracker.collected();
+                tracker.collected(is_major);
             }
         }
     }

@@ -10,7 +10,7 @@ use super::{Memprof, callbacks};
 use crate::heap::{Fate, Heap, OutOfMemory, SMALL_LIMIT_BYTES};
 use crate::interp::fault::Fault;
 use crate::interp::machine::Context;
-use crate::interp::slow::collect_with_roots;
+use crate::interp::slow::{Cause, collect_with_roots};
 use crate::interp::word::{Frame, Pc};
 use crate::load::Program;
 
@@ -24,8 +24,8 @@ pub(crate) enum Room {
     OutOfMemory(OutOfMemory),
 }
 
-/// Makes room for an allocation of `bytes` that has met the limit, and samples the block that it will
-/// make. The allocation must be done next, and nothing else may be allocated before.
+/// Makes room for an allocation of `bytes` that has met the limit, and samples the block that it
+/// will make. The allocation must be done next, and nothing else may be allocated before.
 ///
 /// # Safety
 /// The registers are those of the machine at a word of the running program.
@@ -41,7 +41,7 @@ pub(crate) unsafe fn make_room(
     unsafe {
         let is_watched = (*ctx).heap.is_watched(bytes);
         if (!is_watched || (*ctx).heap.is_due(bytes))
-            && let Err(error) = collect_with_roots(pc, refs, ctx, sp, bytes, None)
+            && let Err(error) = collect_with_roots(pc, refs, ctx, sp, bytes, Cause::Need)
         {
             return Room::OutOfMemory(error);
         }
@@ -234,15 +234,18 @@ impl Memprof {
 ///
 /// # Safety
 /// `ctx` is the machine's, and a collection has just ended.
-pub(crate) unsafe fn collection_is_over(ctx: *mut Context) {
+pub(crate) unsafe fn collection_is_over(ctx: *mut Context, is_major: bool) {
     // SAFETY: the caller's promise; the parts of the context are apart.
     unsafe {
         let memprof = &mut (*ctx).memprof;
         let heap = &mut (*ctx).heap;
-        for (index, fate) in heap.weak.take_fates() {
+        let mut fates = std::mem::take(&mut memprof.fates);
+        heap.weak.take_fates(&mut fates);
+        for (index, fate) in fates.drain(..) {
             memprof.meet_fate(heap, index, fate);
         }
-        memprof.profiles.collected();
+        memprof.fates = fates;
+        memprof.profiles.collected(is_major);
         memprof.give_back(heap);
     }
 }

@@ -5,16 +5,20 @@
 //!
 //! Walking all frames at each sample would make a sample cost as much as the stack is deep. So one
 //! frame has its return address replaced by a *barrier*: as long as nobody has returned to that,
-//! the frames up to it are those of the last walk. The barrier stands a few frames below the top, and
-//! moves down when it is reached, so that going up and down near the top seldom meets it.
+//! the frames up to it are those of the last walk. The barrier stands a few frames below the top,
+//! and moves down when it is reached, so that going up and down near the top seldom meets it.
 
 use profiler::sampling::{CallId, CallTree};
 
 use crate::interp::word::{Frame, Pc};
 use crate::load::Program;
 
-/// How many frames above a barrier may come and go before the stack is watched more closely.
-const GAP: usize = 7;
+/// How many frames may come and go above the barrier of a sample: they are walked again by the
+/// next.
+const MIN_GAP: usize = 4;
+/// The gap doubles each time that the barrier is met, up to this: on a long way down it is met less
+/// often, and the next sample walks a few frames more.
+const MAX_GAP: usize = 64;
 
 /// What is known of the control stack since the last walk.
 #[derive(Debug, Default)]
@@ -24,6 +28,8 @@ pub(crate) struct StackCache {
     known: Vec<CallId>,
     /// The index of the frame that returns to the barrier.
     barrier: Option<usize>,
+    /// How far below the frame that was popped last the barrier will be put when it is met.
+    gap: usize,
 }
 
 impl StackCache {
@@ -56,7 +62,8 @@ impl StackCache {
             self.known.push(call);
         }
         let call = calls.child(call, program.site(pc));
-        let wanted = n_frames.saturating_sub(1 + GAP);
+        self.gap = MIN_GAP;
+        let wanted = n_frames.saturating_sub(1 + MIN_GAP);
         if self.barrier.is_none_or(|barrier| barrier < wanted) {
             // SAFETY: the caller's promise.
             unsafe { self.place_barrier(program, first, wanted) };
@@ -73,8 +80,10 @@ impl StackCache {
     pub(crate) unsafe fn meet_barrier(&mut self, program: &mut Program, first: *mut Frame) -> Pc {
         let pc = program.barrier_pc();
         if let Some(barrier) = self.barrier.take() {
+            self.gap = (self.gap * 2).min(MAX_GAP);
+            let index = barrier.saturating_sub(1 + self.gap);
             // SAFETY: the caller's promise; lower frames are whole.
-            unsafe { self.place_barrier(program, first, barrier.saturating_sub(1 + GAP)) };
+            unsafe { self.place_barrier(program, first, index) };
         }
         pc
     }

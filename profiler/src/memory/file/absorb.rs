@@ -112,7 +112,8 @@ impl fmt::Display for AbsorbError {
             ),
             AbsorbError::Rate(mine, its) => write!(
                 f,
-                "the profiles were sampled at the rates {mine} and {its}: report them one by one"
+                "the profiles were sampled at the rates {mine:?} and {its:?}: report them one by \
+                 one"
             ),
             AbsorbError::Heap => write!(
                 f,

@@ -17,7 +17,7 @@
 //! figures = "-"
 //!         | blocks SPACE samples SPACE sums [SPACE rare]
 //! sums    = bytes SPACE objects SPACE bytes-variance SPACE objects-variance
-//! rare    = sums | "="
+//! rare    = blocks SPACE sums | "="
 //! heap    = "heap" SPACE "none" NL
 //!         | "heap" SPACE gc-work NL, then a line for each source: 15 * n, with spaces between
 //! ```
@@ -25,23 +25,24 @@
 //! Numbers are unsigned decimals below 2^64. A real is a decimal number, with an exponent if it has
 //! one (`2.5e-7`). In a text, a backslash, a tab, a newline and a carriage return are written `\\`,
 //! `\t`, `\n` and `\r`. Sources and sites count from 0, calls from 1, because call 0 is the empty
-//! stack; the parent of a call stands before it. Rows are in the order of their calls; their figures
-//! are those of what is live, allocated, live at the peak, promoted and short-lived. `rare` is the
-//! part of the sums that rests on blocks seen with a probability below one half: nothing if it is
-//! not there, all if it is `=`.
+//! stack; the parent of a call stands before it. Rows are in the order of their calls; their
+//! figures are those of what is live, allocated, live at the peak, promoted and short-lived. `rare`
+//! is the part of the sums that rests on blocks seen with a probability below one half: nothing if
+//! it is not there, all if it is `=`.
 //!
-//! The columns of an exact row are allocated, live, live objects, peak, promoted, GC work triggered,
-//! GC work spent, and the eight classes of bytes by the major collections that they lived through.
+//! The columns of an exact row are allocated, live, live objects, peak, promoted, GC work
+//! triggered, GC work spent, and the eight classes of bytes by the major collections that they
+//! lived through.
 
 mod absorb;
 mod read;
 mod write;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{CallFigures, HeapProfile, MemoryProfile};
 use crate::sampling::{CallId, CallTree};
-use crate::{SourceId, SourceMap};
+use crate::{FIXED_NAMES, SourceId, SourceMap};
 
 pub use absorb::AbsorbError;
 
@@ -121,7 +122,8 @@ pub struct MemoryCall {
 impl MemoryFile {
     /// A file with no figures of a program with these sources.
     pub fn new(header: MemoryHeader, map: &SourceMap) -> MemoryFile {
-        let ids = (0..map.sources.len()).map(|index| SourceId(index as u32));
+        // A map with no sources at all has an unknown one here, for every site needs one.
+        let ids = (0..map.sources.len().max(1)).map(|index| SourceId(index as u32));
         MemoryFile {
             header,
             sources: ids.map(|id| MemorySource::of_map(map, id)).collect(),
@@ -133,8 +135,9 @@ impl MemoryFile {
     }
 
     /// The same file with sampled figures, and the rate and the seed that they were sampled with.
-    /// `site` says what the numbers of sites in the tree mean. Only the stacks that have figures,
-    /// and those around them, are kept.
+    /// `site` says what the numbers of sites in the tree mean; a source that the program does not
+    /// have becomes [`SourceId::UNKNOWN`]. Only the stacks that have figures, and those around
+    /// them, are kept.
     pub fn with_samples(
         mut self,
         profile: &MemoryProfile,
@@ -152,18 +155,25 @@ impl MemoryFile {
         self.calls.clear();
         for index in (1..tree.len()).filter(|&index| is_kept[index]) {
             let id = CallId(index as u32);
+            let mut site = site(tree.site(id));
+            if site.source.index() >= self.sources.len() {
+                site.source = SourceId::UNKNOWN;
+            }
             self.calls.push(MemoryCall {
                 parent: ids[tree.parent(id).index()],
-                site: sites.intern(site(tree.site(id))),
+                site: sites.intern(site),
             });
             ids[index] = CallId(self.calls.len() as u32);
         }
         self.sites = sites.sites;
-        self.rows.clear();
+        // The order of the ids is kept; only calls of another tree all become the empty stack.
+        let mut merged: BTreeMap<CallId, CallFigures> = BTreeMap::new();
         for (call, figures) in rows {
             let call = ids.get(call.index()).copied().unwrap_or(CallTree::ROOT);
-            self.rows.push((call, figures));
+            merged.entry(call).or_default().add_all(&figures);
         }
+        merged.retain(|_, figures| *figures != CallFigures::default());
+        self.rows = merged.into_iter().collect();
         self
     }
 
@@ -196,7 +206,9 @@ impl MemoryFile {
 impl MemorySource {
     /// The source of a map.
     pub fn of_map(map: &SourceMap, id: SourceId) -> MemorySource {
-        let name = map.name_of(id).unwrap_or_default();
+        let name = map
+            .name_of(id)
+            .unwrap_or(FIXED_NAMES[SourceId::UNKNOWN.index()]);
         let (function, position) = name.split_once('\t').unwrap_or((name, ""));
         let (file, line) = match position.rsplit_once(": ") {
             Some((file, line)) => (file, line.parse().unwrap_or(0)),

@@ -249,16 +249,20 @@ fn estimate(text: &str) -> Option<Estimate> {
     let mut words = text.split(' ');
     let n_blocks = decimal(words.next()?)?;
     let n_samples = decimal(words.next()?)?;
-    let all = sums(&mut words)?;
+    let all = sums(&mut words, n_blocks)?;
     let rare = match words.clone().next() {
         None => RareSums::default(),
         Some("=") => {
             words.next();
             all
         }
-        Some(_) => sums(&mut words)?,
+        Some(_) => {
+            let n_rare = decimal(words.next()?)?;
+            sums(&mut words, n_rare)?
+        }
     };
-    let is_sound = 0 < n_blocks && n_blocks <= n_samples && words.next().is_none();
+    let is_sound = 0 < n_blocks && n_blocks <= n_samples && rare.n_blocks <= n_blocks;
+    let is_sound = is_sound && words.next().is_none();
     is_sound.then_some(Estimate {
         bytes: all.bytes,
         objects: all.objects,
@@ -270,8 +274,9 @@ fn estimate(text: &str) -> Option<Estimate> {
     })
 }
 
-fn sums(words: &mut Split<'_, char>) -> Option<RareSums> {
+fn sums(words: &mut Split<'_, char>, n_blocks: u64) -> Option<RareSums> {
     Some(RareSums {
+        n_blocks,
         bytes: real(words.next()?)?,
         objects: real(words.next()?)?,
         bytes_variance: real(words.next()?)?,

@@ -111,10 +111,10 @@ fn write_figures<W: Write + ?Sized>(out: &mut W, figures: &CallFigures) -> io::R
                 rare.bytes_variance,
                 rare.objects_variance,
             ];
-            if of_rare == sums {
+            if of_rare == sums && rare.n_blocks == n_blocks {
                 write!(out, " =")?;
             } else if rare != RareSums::default() {
-                write!(out, " {}", of_rare.map(real).join(" "))?;
+                write!(out, " {} {}", rare.n_blocks, of_rare.map(real).join(" "))?;
             }
         }
     }

@@ -51,6 +51,15 @@ pub(super) fn whole(number: f64) -> String {
     with_commas(number.round() as u64)
 }
 
+/// A sampling rate, with an exponent rather than many zeros.
+pub(super) fn rate(rate: f64) -> String {
+    if (1e-4..=1.0).contains(&rate) {
+        rate.to_string()
+    } else {
+        format!("{rate:e}")
+    }
+}
+
 /// Four digits that count, and zeros: more would pretend to be known.
 pub(super) fn rounded(number: f64) -> String {
     if number.is_infinite() {
@@ -88,6 +97,14 @@ pub(super) fn percent(share: f64) -> String {
     }
 }
 
+/// The label of the row for those that are not shown one by one.
+pub(super) fn others(n: usize) -> String {
+    match n {
+        1 => "(1 other)".to_owned(),
+        _ => format!("({n} others)"),
+    }
+}
+
 /// The text with no control characters, which a terminal might obey.
 pub(super) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
@@ -113,6 +130,12 @@ mod tests {
         assert_eq!(rounded(f64::MAX), "10,000,000,000,000,000,000");
         assert_eq!(whole(123_456.4), "123,456");
         assert_eq!(whole(f64::INFINITY), "infinitely many");
+    }
+
+    #[test]
+    fn rates_are_short() {
+        let rates = [1.0, 0.25, 1e-4, 2.5e-5, 1e-300].map(rate);
+        assert_eq!(rates, ["1", "0.25", "0.0001", "2.5e-5", "1e-300"]);
     }
 
     #[test]

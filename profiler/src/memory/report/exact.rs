@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::sums::{Groups, Sums};
-use super::{MemoryReportOptions, cells, interval};
+use super::{MemoryReportOptions, cells, interval, is_inside};
 use crate::SourceId;
 use crate::memory::{HeapProfile, HeapRow, MAX_SURVIVED, Measure, MemoryFile};
 use crate::report::{with_commas, write_table};
@@ -148,7 +148,7 @@ fn table(
     if !others.is_empty() {
         let mut sum = HeapRow::default();
         others.iter().for_each(|&group| sum.add(&rows.rows[group]));
-        lines.push(line(format!("({} others)", others.len()), &sum));
+        lines.push(line(cells::others(others.len()), &sum));
     }
     lines.push(line("total".to_owned(), &rows.total));
     lines
@@ -181,8 +181,7 @@ pub(super) fn write_check(
             continue;
         }
         let (low, high) = interval(sampled, file.header.rate);
-        // Half a byte is for rounding, where every block was seen almost surely.
-        let is_inside = low - 0.5 <= exact as f64 && exact as f64 <= high + 0.5;
+        let is_inside = is_inside(exact, (low, high));
         n_checked += 1;
         n_inside += usize::from(is_inside);
         if lines.len() < options.top || !is_inside {

@@ -92,20 +92,19 @@ fn write_head(file: &MemoryFile, sums: &Sums, out: &mut dyn Write) -> io::Result
     writeln!(
         out,
         "sampled at rate {} with seed {}: {} samples in {} blocks",
-        header.rate,
+        cells::rate(header.rate),
         header.seed,
         with_commas(allocated.n_samples),
         with_commas(allocated.n_blocks)
     )?;
     let (low, high) = interval(allocated, header.rate);
-    let bytes = header.allocated_bytes as f64;
     let to_text = if low == high {
         cells::whole
     } else {
         cells::rounded
     };
     let [low_text, high_text] = [low, high].map(to_text);
-    if low <= bytes && bytes <= high {
+    if is_inside(header.allocated_bytes, (low, high)) {
         writeln!(
             out,
             "the samples say {low_text} to {high_text} bytes allocated, exactly {exact}"
@@ -113,8 +112,8 @@ fn write_head(file: &MemoryFile, sums: &Sums, out: &mut dyn Write) -> io::Result
     } else {
         writeln!(
             out,
-            "warning: the samples say {low_text} to {high_text} bytes allocated, but it were exactly \
-             {exact}; one run in 20 is like that by chance"
+            "warning: the samples say {low_text} to {high_text} bytes allocated, but exactly \
+             {exact} were; one run in 20 is like that by chance"
         )?;
     }
     if header.n_cut > 0 {
@@ -135,6 +134,11 @@ fn interval(estimate: &Estimate, rate: f64) -> (f64, f64) {
     } else {
         estimate.bytes_interval95()
     }
+}
+
+/// Half a byte is for rounding, where the interval is almost a point.
+fn is_inside(exact: u64, (low, high): (f64, f64)) -> bool {
+    low - 0.5 <= exact as f64 && exact as f64 <= high + 0.5
 }
 
 fn write_sources(
@@ -176,7 +180,7 @@ fn write_sources(
             others
                 .iter()
                 .for_each(|&group| sum.add_all(&sums.own[group]));
-            rows.push(line(format!("({} others)", others.len()), &sum, None));
+            rows.push(line(cells::others(others.len()), &sum, None));
         }
         rows.push(line(
             "total".to_owned(),

@@ -1,0 +1,89 @@
+//! How a machine is made, and why it cannot be.
+
+use std::fmt;
+use std::sync::Arc;
+
+use profiler::Profile;
+
+use crate::heap::{HeapConfig, OutOfMemory};
+use crate::load::LoadError;
+use crate::memprof::MemprofConfig;
+
+/// How a machine is made.
+#[derive(Clone, Debug)]
+pub struct VmConfig {
+    /// The heap's sizes and limits.
+    pub heap: HeapConfig,
+    /// Bytes of registers that nested calls may use; at most 256 MiB. Control frames take up to
+    /// three times as much more.
+    pub stack_bytes: usize,
+    /// How many ops may run; `None` for no limit, which costs nothing.
+    pub fuel: Option<u64>,
+    /// The profile to take.
+    pub profile: Option<Arc<Profile>>,
+    /// Whether ops are fused into superinstructions. Off, programs do the same more slowly.
+    pub fuses: bool,
+    /// Whether the heap keeps, with each object, the source that allocated it, for exact counts in
+    /// [`Vm::memory_file`](crate::Vm::memory_file). If there is a profile, it must count
+    /// allocation.
+    pub census: bool,
+    /// How allocations are sampled for [`Vm::memory_file`](crate::Vm::memory_file), if they are.
+    pub sampling: Option<MemprofConfig>,
+}
+
+impl Default for VmConfig {
+    fn default() -> Self {
+        Self {
+            heap: HeapConfig::default(),
+            stack_bytes: 128 << 20,
+            fuel: None,
+            profile: None,
+            fuses: true,
+            census: false,
+            sampling: None,
+        }
+    }
+}
+
+/// Why a machine could not be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VmError {
+    /// The module imports what the host does not offer.
+    Host(String),
+    /// There is no memory for the heap or the stacks.
+    OutOfMemory(OutOfMemory),
+    /// The program's code is larger than the machine can address.
+    TooLarge,
+    /// The ticker of a time profile could not be started.
+    Ticker(String),
+    /// Allocations cannot be sampled as asked.
+    Sampling(String),
+    /// Exact counts of the heap need a profile that counts allocation.
+    NoAllocation,
+}
+
+impl fmt::Display for VmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(message) | Self::Ticker(message) | Self::Sampling(message) => {
+                f.write_str(message)
+            }
+            Self::OutOfMemory(error) => error.fmt(f),
+            Self::NoAllocation => {
+                f.write_str("exact counts of the heap need a profile that counts allocation")
+            }
+            Self::TooLarge => f.write_str("the program is too large: its code would take 2 GiB"),
+        }
+    }
+}
+
+impl std::error::Error for VmError {}
+
+impl From<LoadError> for VmError {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::OutOfMemory(error) => Self::OutOfMemory(error),
+            LoadError::TooLarge => Self::TooLarge,
+        }
+    }
+}

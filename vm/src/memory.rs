@@ -1,0 +1,246 @@
+//! The memory profile that needs no tracker: sampled figures by call stack, exact ones by source,
+//! or both, for `vm --profile mem,heap`.
+//!
+//! What is alive is known only at a major collection. So there is one at the end of the run, with
+//! the registers of the functions that are still open, or, when the entry function has returned,
+//! with those that it left. Such a collection, and those for snapshots, count as no work of the
+//! program.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use profiler::memory::{HeapProfile, HeapRow, MemoryFile, MemoryHeader, MemoryProfile, MemorySite};
+use profiler::{Kind, ProfileData, SourceId};
+
+use crate::interp::Exit;
+use crate::interp::machine::{Context, Resume};
+use crate::interp::slow::{Cause, collect_with_roots};
+use crate::interp::word::{Frame, Pc};
+use crate::load::Program;
+use crate::memprof::{AllocInfo, GcEvent, Tracker};
+
+/// What a machine knows at the moment of a snapshot.
+#[derive(Clone, Copy)]
+pub struct Snapshot<'a> {
+    ctx: &'a Context,
+}
+
+impl std::fmt::Debug for Snapshot<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snapshot").finish_non_exhaustive()
+    }
+}
+
+impl<'a> Snapshot<'a> {
+    pub(crate) fn of(ctx: &'a Context) -> Self {
+        Self { ctx }
+    }
+
+    /// The current unit of profile data; `None` without a profile.
+    pub fn data(&self) -> Option<&'a ProfileData> {
+        let units = &self.ctx.units;
+        units.data(units.current()).ok().flatten()
+    }
+
+    /// The memory profile of a program of this name; `None` when none is taken.
+    pub fn memory_file(&self, program: &str) -> Option<MemoryFile> {
+        self.ctx.memory_file(program)
+    }
+}
+
+/// What the tracker has added up, which the machine shows.
+pub(crate) struct Figures {
+    pub(crate) sums: RefCell<MemoryProfile>,
+    /// Whether the collection that is going on only looks what is alive.
+    is_looking: Cell<bool>,
+}
+
+impl Figures {
+    pub(crate) fn new(rate: f64, seed: u64) -> Self {
+        Self {
+            sums: RefCell::new(MemoryProfile::new(rate, seed)),
+            is_looking: Cell::new(false),
+        }
+    }
+}
+
+/// A tracker that adds up what it hears.
+pub(crate) struct Adder(pub(crate) Rc<Figures>);
+
+impl Adder {
+    fn alloc(&self, info: &AllocInfo<'_>) -> Option<u64> {
+        let mut figures = self.0.sums.borrow_mut();
+        figures.allocated(info.stack.call(), info.clock_words, info.n_samples);
+        Some(0)
+    }
+}
+
+impl Tracker for Adder {
+    fn alloc_minor(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
+        self.alloc(info)
+    }
+
+    fn alloc_major(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
+        self.alloc(info)
+    }
+
+    fn promote(&mut self, _: u64, event: &GcEvent) -> Option<u64> {
+        // What such a collection moves stays in the nursery as far as the program goes.
+        if !self.0.is_looking.get() {
+            let mut figures = self.0.sums.borrow_mut();
+            figures.promoted(event.call, event.clock_words, event.n_samples);
+        }
+        Some(0)
+    }
+
+    fn dealloc_minor(&mut self, _: u64, event: &GcEvent) {
+        let mut figures = self.0.sums.borrow_mut();
+        figures.died_young(event.call, event.clock_words, event.n_samples);
+    }
+
+    fn dealloc_major(&mut self, _: u64, event: &GcEvent) {
+        let mut figures = self.0.sums.borrow_mut();
+        figures.died_old(event.call, event.clock_words, event.n_samples);
+    }
+
+    fn collected(&mut self, is_major: bool) {
+        // Only then is what is alive known, rather than what has not been found dead.
+        if is_major {
+            self.0.sums.borrow_mut().collected();
+        }
+    }
+}
+
+/// Finds out what is alive, if a memory profile wants to know.
+///
+/// # Safety
+/// The registers are those of the machine at a word of the running program.
+pub(crate) unsafe fn census(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut Frame) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let is_wanted = (*ctx).heap.census.is_some() || (*ctx).figures.is_some();
+        if !is_wanted || (*ctx).broken.is_some() {
+            return;
+        }
+        let stats = (*ctx).heap.stats.clone();
+        set_looking(&mut *ctx, true);
+        // That the heap has failed is noted in the context.
+        let _ = collect_with_roots(pc, refs, ctx, sp, 0, Cause::Look);
+        set_looking(&mut *ctx, false);
+        let allocated_bytes = (*ctx).heap.stats.allocated_bytes;
+        (*ctx).heap.stats = stats;
+        (*ctx).heap.stats.allocated_bytes = allocated_bytes;
+    }
+}
+
+fn set_looking(ctx: &mut Context, is_looking: bool) {
+    if let Some(census) = &mut ctx.heap.census {
+        census.set_looking(is_looking);
+    }
+    if let Some(figures) = &ctx.figures {
+        figures.is_looking.set(is_looking);
+    }
+}
+
+/// Finds out what is alive at the end of a run that has started with `entry`.
+///
+/// # Safety
+/// The run has ended, and its stacks are as it left them.
+pub(crate) unsafe fn census_at_end(ctx: *mut Context, entry: Pc) {
+    // SAFETY: the caller's promise: `resume` holds the registers at the end.
+    unsafe {
+        let Resume { pc, refs, sp, .. } = (*ctx).resume;
+        let pc = match (*ctx).exit {
+            // The entry function's registers are as it left them.
+            Exit::Returned => entry,
+            _ => pc,
+        };
+        census(pc, refs, ctx, sp);
+    }
+}
+
+impl Context {
+    /// The memory profile as it is now.
+    pub(crate) fn memory_file(&self, program_name: &str) -> Option<MemoryFile> {
+        if self.figures.is_none() && self.heap.census.is_none() {
+            return None;
+        }
+        // SAFETY: the program lives as long as the context.
+        let program: &Program = unsafe { &*self.program };
+        let map = program.module.source_map();
+        let stats = self.heap.stats();
+        let clock_words = self.memprof.clock(&self.heap);
+        let header = MemoryHeader {
+            program: program_name.to_owned(),
+            magic: map.magic,
+            clock_words,
+            allocated_bytes: match self.figures {
+                Some(_) => clock_words * 8,
+                None => stats.allocated_bytes,
+            },
+            n_minor: stats.minor_collections,
+            n_major: stats.major_collections,
+            ..MemoryHeader::default()
+        };
+        let mut file = MemoryFile::new(header, &map);
+        if let Some(figures) = &self.figures {
+            let site = |site: u32| MemorySite {
+                source: program
+                    .pc_of_site(site)
+                    .map_or(SourceId::UNKNOWN, |pc| program.source_at(pc)),
+                line: program.line_of_site(site),
+            };
+            file = file.with_samples(&figures.sums.borrow(), &self.memprof.calls, site);
+        }
+        if let Some(heap) = self.heap_profile(map.sources.len()) {
+            file = file.with_heap(heap);
+        }
+        Some(file)
+    }
+
+    fn heap_profile(&self, n_sources: usize) -> Option<HeapProfile> {
+        let census = self.heap.census.as_ref()?;
+        let mut allocated_bytes = self.units.totals(Kind::Alloc, n_sources);
+        // What the collector copies is its work, not the program's allocation.
+        allocated_bytes[SourceId::GC.index()] = 0;
+        let row = |index: usize| {
+            let row = census.row(index);
+            let lived = &row.survived_bytes;
+            let mut survived = [0; 8];
+            let at_least = |age: usize| match age {
+                0 => allocated_bytes[index],
+                _ => lived.get(age).copied().unwrap_or(0),
+            };
+            for (age, bytes) in survived.iter_mut().enumerate() {
+                *bytes = at_least(age).saturating_sub(at_least(age + 1));
+            }
+            HeapRow {
+                allocated_bytes: allocated_bytes[index],
+                live_bytes: row.live_bytes,
+                live_objects: row.live_objects,
+                peak_bytes: row.peak_bytes,
+                promoted_bytes: row.promoted_bytes,
+                survived,
+                gc_trigger_bytes: row.triggered_bytes,
+                gc_copy_bytes: row.moved_bytes,
+            }
+        };
+        // Sources beyond those that headers can tell apart share the census's last row, which is
+        // the unknown source's then.
+        let n_rows = n_sources.min(census.len() - 1);
+        let mut heap = HeapProfile::new(n_sources);
+        for index in 0..n_rows {
+            heap.sources[index] = row(index);
+        }
+        let rest = census.row(census.len() - 1);
+        let unknown = &mut heap.sources[SourceId::UNKNOWN.index()];
+        unknown.live_bytes += rest.live_bytes;
+        unknown.live_objects += rest.live_objects;
+        unknown.peak_bytes += rest.peak_bytes;
+        unknown.promoted_bytes += rest.promoted_bytes;
+        unknown.gc_trigger_bytes += rest.triggered_bytes;
+        unknown.gc_copy_bytes += rest.moved_bytes;
+        heap.gc_work_bytes = self.heap.moved_bytes();
+        Some(heap)
+    }
+}
