@@ -138,6 +138,7 @@ fn run(module: &VerifiedModule, way: Way, rates: &[f64]) -> (Seen, Vec<Samples>)
         profile: profile.clone(),
         fuses: way.fuses,
         census: way.stress,
+        ..VmConfig::default()
     };
     let output = Shared::default();
     let io = HostIo::new(

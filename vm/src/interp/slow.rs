@@ -408,6 +408,8 @@ unsafe fn see_to_attention(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut F
             trap(pc, ctx, sp, Trap::OutOfMemory(error));
             return false;
         }
+        // The op has not been done yet, and may go elsewhere than to the one behind it.
+        callbacks::arm_at(ctx, pc);
         match signal {
             None => true,
             Some(signal) => {
