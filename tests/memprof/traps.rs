@@ -1,5 +1,5 @@
-//! Runs that end inside callbacks: the machine and its profiles are fine afterwards. A callback that
-//! ends its thread is the nearest thing upstream (`thread_exit_in_callback`).
+//! Runs that end inside callbacks: the machine and its profiles are fine afterwards. A callback
+//! that ends its thread is the nearest thing upstream (`thread_exit_in_callback`).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -171,7 +171,7 @@ fn work(vm: &mut Vm, trouble: i64) -> Result<Outcome, RunError> {
     vm.call(function, &[trouble, 100])
 }
 
-/// A run without trouble: 100 blocks are allocated and die, and each value is the one that was given.
+/// A run without trouble: 100 blocks are allocated and die, and each value is the one given.
 fn assert_calm(vm: &mut Vm) {
     let counted = call(vm, "work", &[0, 100]);
     let [allocs, young, old, same, on] = counted[..] else {

@@ -14,8 +14,8 @@ use repl::assembler::vm::{GcStress, HeapConfig, Location, Vm, VmConfig};
 use crate::recorder::call;
 use crate::support::{machine, module_of, profile};
 
-/// The state's raw fields: random number, steps left, checksum, depth, deepest; what the tracker has
-/// counted: samples, wrong depths, promotions, deaths, whether it switches units.
+/// The state's raw fields: random number, steps left, checksum, depth, deepest; what the tracker
+/// has counted: samples, wrong depths, promotions, deaths, whether it switches units.
 const WALK: &str = include_str!("walk/walk.asm");
 
 /// Steps of the walks that are compared with each other.

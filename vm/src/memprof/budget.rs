@@ -62,8 +62,8 @@ impl Budgets {
         is_exceeded
     }
 
-    /// Closes the budgets of functions that have been left, by an exception or by a return without an
-    /// end of the budget: those above the top.
+    /// Closes the budgets of functions that have been left, by an exception or by a return without
+    /// an end of the budget: those above the top.
     pub(super) fn unwind(&mut self, sp: *mut Frame) {
         self.open.retain(|budget| budget.sp <= sp);
     }

@@ -298,8 +298,8 @@ impl Memprof {
         self.give_back(heap);
     }
 
-    /// Discards the profiles of bytecode trackers, in whatever state, with all events: those are for
-    /// such trackers only. No callback runs.
+    /// Discards the profiles of bytecode trackers, in whatever state, with all events: those are
+    /// for such trackers only. No callback runs.
     pub(super) fn discard_closures(&mut self, heap: &mut Heap) {
         for event in std::mem::take(&mut self.events) {
             if let Some(entry) = self.entries.get_mut(event.entry) {
