@@ -1,6 +1,7 @@
 //! How much is sampled: upstream's `alloc_counts`, `arrays_in_major`, `arrays_in_minor`,
 //! `lists_in_minor`, `intern`, `comballoc` and `custom`. Seeds are fixed, so each test passes
-//! always or never; bounds hold with a probability of all but 1e-9 for any right sampler and any seed.
+//! always or never; bounds hold with a probability of all but 1e-9 for any right sampler and any
+//! seed.
 
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::memprof::{MemprofConfig, Source};
