@@ -9,6 +9,7 @@ mod support;
 #[allow(dead_code, reason = "programs are not shrunk here")]
 mod smith;
 
+mod budgets;
 mod chaos;
 mod counts;
 mod oracle;
