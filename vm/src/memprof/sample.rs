@@ -138,8 +138,7 @@ unsafe fn sample(
         let heap = &mut (*ctx).heap;
         let from = memprof.clock(heap);
         let to = from.saturating_add(words);
-        memprof.budgets.unwind(sp);
-        if memprof.budgets.exceed(to) {
+        if memprof.budgets.exceed(to, sp) {
             memprof.watch(heap);
             return None;
         }
