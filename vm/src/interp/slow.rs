@@ -366,7 +366,8 @@ unsafe fn unwind(
                     machine.publish(handler.node);
                 }
                 (*ctx).resume = at;
-                (*ctx).memprof.unwind((*ctx).stack.first_frame(), at.sp);
+                let first = (*ctx).stack.first_frame();
+                (*ctx).memprof.unwind(&mut *(*ctx).program, first, at.sp);
                 callbacks::arm_at(ctx, at.pc);
                 return true;
             }
