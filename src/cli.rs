@@ -22,6 +22,10 @@ pub(crate) mod exit {
     pub(crate) const SIGNAL: u8 = 128;
 }
 
+/// Up to how many ops functions are inlined if no number is given.
+pub(crate) const DEFAULT_INLINE_OPS: u32 = 16;
+const DEFAULT_INLINE_OPS_TEXT: &str = "16";
+
 const EXAMPLES: &str = "\
 Examples:
   vm examples/hello.asm                   run a program, assembly or .bc
@@ -50,7 +54,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run a program (the default)
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Assemble text to a .bc file
     Asm(AsmArgs),
     /// Print a .bc file as assembly
@@ -78,6 +82,17 @@ pub(crate) struct RunArgs {
     /// Profile whole call stacks: for each source also what was charged while it was on the stack
     #[arg(long, requires = "profile")]
     pub(crate) profile_stack: bool,
+    /// Count the frames that tail calls give up, by function; FILE is read like a count profile
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile_elided: Option<PathBuf>,
+    /// Profile only functions whose name or file matches; others are charged to their callers.
+    /// May be given several times
+    #[arg(long, value_name = "REGEX", requires = "profile")]
+    pub(crate) profile_include: Vec<String>,
+    /// Do not profile functions whose name or file matches, but charge their callers. May be given
+    /// several times
+    #[arg(long, value_name = "REGEX", requires = "profile")]
+    pub(crate) profile_exclude: Vec<String>,
     /// Fold recursive calls in stack profiles, so that deep recursion takes little memory
     #[arg(long, requires = "profile_stack")]
     pub(crate) fold_recursion: bool,
@@ -126,6 +141,11 @@ pub(crate) struct RunArgs {
     /// Profile marked branches as sources of their own, if PROGRAM is assembly
     #[arg(long)]
     pub(crate) profile_branch: bool,
+    /// Inline functions of at most so many ops, if PROGRAM is assembly [16 if no number is given]
+    #[arg(long, value_name = "OPS", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = DEFAULT_INLINE_OPS_TEXT)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) inline: Option<u32>,
     /// The program, a .bc file or assembly text; - is standard input
     #[arg(required = true, value_name = "PROGRAM")]
     pub(crate) program: Option<PathBuf>,
@@ -144,6 +164,11 @@ pub(crate) struct AsmArgs {
     /// Profile marked branches as sources of their own
     #[arg(long)]
     pub(crate) profile_branch: bool,
+    /// Inline functions of at most so many ops [16 if no number is given]
+    #[arg(long, value_name = "OPS", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = DEFAULT_INLINE_OPS_TEXT)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) inline: Option<u32>,
     /// When calls become tail calls
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = TailCallsArg::Always)]
     pub(crate) tail_calls: TailCallsArg,
@@ -228,6 +253,12 @@ pub(crate) struct ShowSourcesArgs {
 /// What a session starts with.
 #[derive(Debug, Args)]
 pub(crate) struct ReplArgs {
+    /// Read entries from FILE; exit with 1 if one of them fails
+    #[arg(long, value_name = "FILE")]
+    pub(crate) batch: Option<PathBuf>,
+    /// Collect at every allocation, to find bugs
+    #[arg(long, env = "VM_GC_STRESS")]
+    pub(crate) gc_stress: bool,
     /// Programs to load
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
@@ -306,7 +337,8 @@ pub(crate) fn dispatch(arguments: &[OsString]) -> ExitCode {
         }
     };
     match (cli.command, cli.run) {
-        (Some(Command::Run(args)), _) | (None, Some(args)) => run::run(&args),
+        (Some(Command::Run(args)), _) => run::run(&args),
+        (None, Some(args)) => run::run(&args),
         (Some(Command::Asm(args)), _) => asm::run(&args),
         (Some(Command::Dis(args)), _) => dis::run(&args),
         (Some(Command::Check(args)), _) => check::run(&args),
@@ -328,6 +360,11 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_default_of_inline_is_one_number() {
+        assert_eq!(DEFAULT_INLINE_OPS.to_string(), DEFAULT_INLINE_OPS_TEXT);
     }
 
     #[test]

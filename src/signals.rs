@@ -27,6 +27,14 @@ pub(crate) fn end_run_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Lets SIGINT stop what a session evaluates, as often as it comes.
+pub(crate) fn stop_evaluation_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
+    let interrupt = interrupt.clone();
+    // SAFETY: the action sets bits of an atomic.
+    unsafe { low_level::register(SIGINT, move || interrupt.raise(SIGINT as u8))? };
+    Ok(())
+}
+
 /// Lets SIGUSR1 take a snapshot of a running machine's profile.
 pub(crate) fn snapshot_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
     let interrupt = interrupt.clone();

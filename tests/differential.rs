@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use reference::smith::Program;
-use reference::{End, Report};
+use reference::{End, Report, Tally};
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::isa::OPS;
 use repl::assembler::vm::memprof::MemprofConfig;
@@ -110,6 +110,7 @@ struct Seen {
     runs: u64,
     stressed: u64,
     reinstrumented: u64,
+    inlined: u64,
     opcodes: Vec<bool>,
 }
 
@@ -132,6 +133,7 @@ impl std::fmt::Display for Seen {
             ("collect", self.collecting),
             ("run under stress", self.stressed),
             ("have other sources", self.reinstrumented),
+            ("inlined", self.inlined),
             ("make large objects", self.large),
             ("tail call", self.tail_calling),
         ];
@@ -173,6 +175,7 @@ impl Seen {
             && share(self.tail_calling, 40)
             && share(self.stressed, 15)
             && share(self.reinstrumented, 200)
+            && share(self.inlined, 200)
             && self.ops > 300 * self.programs;
         assert!(is_varied, "the generator has become vacuous: {self}");
         let has_run = |code: u8| self.opcodes[usize::from(code)];
@@ -225,7 +228,12 @@ fn check(program: &Program, seed: u64, seen: &mut Seen) -> Result<(), String> {
         let options = AssembleOptions {
             tail_calls,
             profile_branch: seed.is_multiple_of(2),
+            inline_ops: None,
             file_name: "smith.asm".into(),
+        };
+        let inlining = AssembleOptions {
+            inline_ops: Some(1 + (seed * 7 % 60) as u32),
+            ..options.clone()
         };
         let module = assembled(&text, &options)?;
         let report = reference::run(&module, &arguments(), MAX_OPS);
@@ -240,6 +248,9 @@ fn check(program: &Program, seed: u64, seen: &mut Seen) -> Result<(), String> {
                 .map_err(|problem| format!("{problem} ({way:?}, tail calls {tail_calls:?})"))?;
         }
         check_round_trip(&module, &report, seen)?;
+        let way = Way::new((seed * 5 + index) * 7 % Way::COUNT);
+        check_inlining(&module, &report, &assembled(&text, &inlining)?, way, seen)
+            .map_err(|problem| format!("inlined, {problem} ({way:?}, {inlining:?})"))?;
         match &first {
             None => {
                 seen.count(&report);
@@ -262,6 +273,38 @@ fn assembled(text: &str, options: &AssembleOptions) -> Result<VerifiedModule, St
         )
     })?;
     verify(module).map_err(|errors| format!("does not verify: {errors:?}"))
+}
+
+/// Inlining changes nothing that a program does. (What its functions are charged, `properties.rs`
+/// compares.)
+fn check_inlining(
+    plain: &VerifiedModule,
+    expected: &Report,
+    inlined: &VerifiedModule,
+    way: Way,
+    seen: &mut Seen,
+) -> Result<(), String> {
+    seen.inlined += u64::from(inlined.sources.sources.len() > plain.sources.sources.len());
+    let report = reference::run(inlined, &arguments(), MAX_OPS * 2);
+    for way in [PROFILED, way] {
+        compare(inlined, &report, way, seen)?;
+    }
+    // Several sources of one name must survive, too.
+    if seen.programs.is_multiple_of(4) {
+        check_round_trip(inlined, &report, seen)?;
+    }
+    // Copies need no frame, so they come further before a stack overflows.
+    if expected.end == End::StackOverflow {
+        return Ok(());
+    }
+    let seen_outside = |report: &Report| (report.end.clone(), report.output.clone());
+    if seen_outside(expected) != seen_outside(&report) {
+        return Err("it ends or prints something else: in the reference".to_owned());
+    }
+    if expected.allocated != report.allocated {
+        return Err("it allocates something else: in the reference".to_owned());
+    }
+    Ok(())
 }
 
 /// Tail calls change what stands on the stack, and nothing that a program can see.
@@ -372,7 +415,12 @@ fn compare(
     seen.runs += 1;
     let profile = (!way.profile.is_empty()).then(|| {
         let kinds = way.profile.parse().expect("kinds");
-        Arc::new(Profile::new(kinds, module.sources.sources.len()).with_style(way.style))
+        let profile = Profile::new(kinds, module.sources.sources.len()).with_style(way.style);
+        // The word that counts frames stands between ops that are fused otherwise.
+        Arc::new(match way.fuel {
+            true => profile.with_elided(),
+            false => profile,
+        })
     });
     let config = VmConfig {
         heap: HeapConfig {
@@ -425,6 +473,15 @@ fn compare(
         compare_bytes(vm.allocated_bytes(), expected)?;
         if let Some(profile) = profile {
             compare_profile(module, &profile, &stats, expected)?;
+            let elided = profile.elided().map(|data| data.counts(Kind::Count).totals);
+            // A tail call of what is no closure counts before it faults.
+            let Tally {
+                tail_calls, faults, ..
+            } = expected.tally;
+            let range = tail_calls..=tail_calls + faults;
+            if elided.is_some_and(|totals| !range.contains(&totals.total)) {
+                return Err(format!("elided frames differ: {elided:?}, not {range:?}"));
+            }
         }
     }
     Ok(stats.minor_collections + stats.major_collections > 0)

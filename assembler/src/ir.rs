@@ -401,6 +401,26 @@ pub(crate) fn map_targets(op: &Op, mut map: impl FnMut(u32) -> u32) -> Op {
     Op::from_operands(op.opcode(), &operands).unwrap_or_else(|| op.clone())
 }
 
+/// The same op with each register replaced by one of its class.
+pub(crate) fn map_registers(op: &Op, map: impl Fn(Reg) -> Reg) -> Op {
+    let int = |index: u8| map(Reg::int(index)).index;
+    let reference = |index: u8| map(Reg::reference(index)).index;
+    let operands: Vec<Operand> = op
+        .operands()
+        .into_iter()
+        .map(|operand| match operand {
+            Operand::IIn(index) => Operand::IIn(int(index)),
+            Operand::IOut(index) => Operand::IOut(int(index)),
+            Operand::RIn(index) => Operand::RIn(reference(index)),
+            Operand::ROut(index) => Operand::ROut(reference(index)),
+            Operand::IRegs(list) => Operand::IRegs(list.into_iter().map(int).collect()),
+            Operand::RRegs(list) => Operand::RRegs(list.into_iter().map(reference).collect()),
+            other => other,
+        })
+        .collect();
+    Op::from_operands(op.opcode(), &operands).unwrap_or_else(|| op.clone())
+}
+
 /// Calls `visit` with each register that the op reads or writes.
 pub(crate) fn visit_registers(op: &Op, mut visit: impl FnMut(Reg, Access)) {
     for operand in op.operands() {

@@ -10,10 +10,14 @@ mod diagnostic;
 mod emit;
 mod ir;
 mod lexer;
+pub mod link;
 mod lower;
+mod outline;
 mod parser;
 mod pass;
 mod print;
+pub mod probe;
+mod rewrite;
 mod successors;
 mod syntax;
 #[cfg(test)]
@@ -22,7 +26,8 @@ mod testing;
 use vm::module::Module;
 
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Span};
-pub use print::print;
+pub use outline::function_names;
+pub use print::{print, print_ops};
 pub use vm;
 
 /// Which calls in tail position become tail calls. Tail calls that a text writes as such are not
@@ -45,6 +50,8 @@ pub struct AssembleOptions {
     pub tail_calls: TailCalls,
     /// Whether branches are sources of their own.
     pub profile_branch: bool,
+    /// Up to how many ops functions are inlined; none are if it is not given.
+    pub inline_ops: Option<u32>,
     /// What the text's file is called in line tables, sources and messages.
     pub file_name: String,
 }
@@ -54,6 +61,7 @@ impl Default for AssembleOptions {
         Self {
             tail_calls: TailCalls::Always,
             profile_branch: false,
+            inline_ops: None,
             file_name: "input.asm".into(),
         }
     }

@@ -33,9 +33,9 @@ pub fn print(module: &Module) -> String {
     printer.out
 }
 
-/// One function's text without its lines, as tests of passes want to see it.
-#[cfg(test)]
-pub(crate) fn print_ops(module: &Module, function: &Function) -> String {
+/// One function's text without its line table: the head, then a line for each op, label and
+/// handler, as in [`print()`].
+pub fn print_ops(module: &Module, function: &Function) -> String {
     let mut printer = Printer::new(module);
     printer.function(function, false);
     printer.out

@@ -8,7 +8,7 @@
 //! A graph has a node for each function and one for each signature of closures, which passes on
 //! to the functions of that signature. Functions that pass on to each other share one answer.
 
-mod components;
+pub(crate) mod components;
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -16,6 +16,7 @@ fn all_options() -> Vec<AssembleOptions> {
         .map(|tail_calls| AssembleOptions {
             tail_calls,
             profile_branch: tail_calls == TailCalls::Always,
+            inline_ops: (tail_calls == TailCalls::Never).then_some(100),
             file_name: "again.asm".into(),
         })
         .collect()

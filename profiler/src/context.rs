@@ -113,7 +113,8 @@ impl ProfileData {
 
     /// The context that entering `source` in the context `node` leads to, made if it is new. Its
     /// source is always `source`, or `<unknown>` if `source` is out of range. In current style it
-    /// is the node of the source. A `node` of another unit counts as the root.
+    /// is the node of the source. A `node` of another unit counts as the root. Entering
+    /// [`SourceId::CALLER`] leads back to `node`.
     ///
     /// Only the thread of the VM may call it, or counts may be charged to the wrong context. It is
     /// the slow path of [`Node::cached_child`], and takes constant time but for the first call
@@ -123,11 +124,14 @@ impl ProfileData {
     /// recursion is not folded and the limit is not in sight: when contexts are folded, several
     /// lead to the same node.
     pub fn enter(&self, node: &Node, source: SourceId) -> &Node {
-        if self.style() == Style::Current {
+        if !self.has_contexts() {
             return self.node(source);
         }
         let node = self.own(node).unwrap_or_else(|| self.root());
-        let child = self.child(node, self.node(source).source);
+        let child = match source {
+            SourceId::CALLER => node,
+            _ => self.child(node, self.node(source).source),
+        };
         // SAFETY: both nodes are in this unit.
         unsafe { node.cache(source, child) };
         child
@@ -139,8 +143,12 @@ impl ProfileData {
         self.nodes().len() + self.tree().len()
     }
 
-    /// What the tree of contexts could not tell apart because of the limit, in one sentence.
+    /// What the tree of contexts could not tell apart because of the limit, in one sentence. None
+    /// in current style, whose counts are exact all the same.
     pub fn notice(&self) -> Option<String> {
+        if self.style() == Style::Current {
+            return None;
+        }
         let limit = self.context_config().node_limit;
         let tree = self.tree();
         if tree.lost {
@@ -213,7 +221,9 @@ impl ProfileData {
     }
 
     fn child<'a>(&'a self, node: &'a Node, source: SourceId) -> &'a Node {
-        if !self.context_config().fold_recursion {
+        // Current counts need no more than a folded tree.
+        let folds = self.context_config().fold_recursion || self.style() == Style::Current;
+        if !folds {
             let exact = self.find(node, source);
             if let Some(child) = exact.or_else(|| self.make(node, source, self.exact_limit())) {
                 return child;

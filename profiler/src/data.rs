@@ -19,6 +19,7 @@ pub struct ProfileData {
     // keeps such a pointer. An `Arc` makes no such claim.
     nodes: Arc<[Node]>,
     style: Style,
+    has_contexts: bool,
     config: ContextConfig,
     pub(crate) tree: Mutex<Tree>,
 }
@@ -43,6 +44,17 @@ impl ProfileData {
 
     /// A unit in `style` with all counters at zero. `config` is for stack style.
     pub fn in_style(n_sources: usize, style: Style, config: ContextConfig) -> ProfileData {
+        let has_contexts = style == Style::Stack;
+        ProfileData::with_contexts(n_sources, style, config, has_contexts)
+    }
+
+    /// A unit that may keep contexts though it counts in current style only.
+    pub(crate) fn with_contexts(
+        n_sources: usize,
+        style: Style,
+        config: ContextConfig,
+        has_contexts: bool,
+    ) -> ProfileData {
         let n_sources = u32::try_from(n_sources.max(FIXED_NAMES.len())).unwrap_or(u32::MAX);
         // The place of each node in `contexts`: the root is first.
         let index = |id| match SourceId(id) {
@@ -55,10 +67,11 @@ impl ProfileData {
                 .map(|id| Node::with_index(SourceId(id), index(id)))
                 .collect(),
             style,
+            has_contexts,
             config,
             tree: Mutex::default(),
         };
-        if style == Style::Stack {
+        if has_contexts {
             data.link_roots();
         }
         data
@@ -69,19 +82,25 @@ impl ProfileData {
         self.style
     }
 
-    /// How the unit keeps its contexts, if it is in stack style.
+    /// Whether the unit keeps a tree of calling contexts: in stack style, and in current style if
+    /// the profile leaves sources out, because only the context says who called them.
+    pub fn has_contexts(&self) -> bool {
+        self.has_contexts
+    }
+
+    /// How the unit keeps its contexts, if it does.
     pub fn context_config(&self) -> ContextConfig {
         self.config
     }
 
-    /// The node of `source`; in stack style, of its context right under `<main>`. An id out of
-    /// range gives the node of `<unknown>`.
+    /// The node of `source`; in a unit with contexts, of its context right under `<main>`. An id
+    /// out of range gives the node of `<unknown>`.
     #[inline]
     pub fn node(&self, source: SourceId) -> &Node {
         self.nodes.get(source.index()).unwrap_or(&self.nodes[0])
     }
 
-    /// The nodes that [`ProfileData::node`] gives, by [`SourceId`]. In stack style there are more:
+    /// The nodes that [`ProfileData::node`] gives, by [`SourceId`]. With contexts there are more:
     /// see [`ProfileData::contexts`].
     pub fn nodes(&self) -> &[Node] {
         &self.nodes

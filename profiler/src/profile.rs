@@ -3,7 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use crate::{ContextConfig, Kind, KindSet, Node, ProfileData, SourceId, SourceMap, Style};
+use crate::{
+    ContextConfig, Kind, KindSet, Node, ProfileData, SourceFilter, SourceId, SourceMap, Style,
+};
 
 /// How many ticks a second the timer is asked for unless the user says otherwise. It is what
 /// MLton uses, and what `mlprof` takes for granted when it turns ticks into seconds.
@@ -15,6 +17,9 @@ pub struct Profile {
     kinds: KindSet,
     hz: u32,
     data: ProfileData,
+    /// For each source whether it is left out; empty if none is.
+    left_out: Vec<bool>,
+    elided: Option<ProfileData>,
 }
 
 impl Profile {
@@ -25,6 +30,8 @@ impl Profile {
             kinds,
             hz: DEFAULT_HZ,
             data: ProfileData::new(n_sources),
+            left_out: Vec::new(),
+            elided: None,
         }
     }
 
@@ -61,14 +68,47 @@ impl Profile {
         self.with_data(style, config)
     }
 
+    /// An empty profile like this one that leaves out the sources of `map` that `filter` does not
+    /// keep: what they would have counted goes to whoever called them, and their entries are not
+    /// counted. Who that is only a calling context says, so such a profile keeps contexts in
+    /// current style too.
+    pub fn with_filter(self, filter: &SourceFilter, map: &SourceMap) -> Profile {
+        let ids = (0..map.sources.len() as u32).map(SourceId);
+        let is_left_out = |id| !map.name_of(id).is_none_or(|name| filter.keeps(name));
+        let mut left_out: Vec<bool> = ids.map(is_left_out).collect();
+        if !left_out.contains(&true) {
+            left_out.clear();
+        }
+        let (style, config) = (self.style(), self.data.context_config());
+        Profile { left_out, ..self }.with_data(style, config)
+    }
+
+    /// The same profile that also counts the frames that tail calls give up, for the sources of
+    /// their functions, in a unit of its own.
+    pub fn with_elided(self) -> Profile {
+        let elided = Some(ProfileData::new(self.data.nodes().len()));
+        Profile { elided, ..self }
+    }
+
     fn with_data(self, style: Style, config: ContextConfig) -> Profile {
-        let data = ProfileData::in_style(self.data.nodes().len(), style, config);
+        let has_contexts = style == Style::Stack || !self.left_out.is_empty();
+        let n_sources = self.data.nodes().len();
+        let data = ProfileData::with_contexts(n_sources, style, config, has_contexts);
         Profile { data, ..self }
     }
 
     /// The style of the unit in use: for whom it counts.
     pub fn style(&self) -> Style {
         self.data.style()
+    }
+
+    /// Whom code of `source` is charged to: `source` itself, or [`SourceId::CALLER`] if it is left
+    /// out.
+    pub fn charged(&self, source: SourceId) -> SourceId {
+        match self.left_out.get(source.index()) {
+            Some(true) => SourceId::CALLER,
+            _ => source,
+        }
     }
 
     /// The kinds that are kept.
@@ -85,6 +125,12 @@ impl Profile {
     /// The unit of profile data in use.
     pub fn data(&self) -> &ProfileData {
         &self.data
+    }
+
+    /// The frames that tail calls gave up, as counts of calls; `None` if they are not counted. It
+    /// is the same whichever unit is in use.
+    pub fn elided(&self) -> Option<&ProfileData> {
+        self.elided.as_ref()
     }
 
     /// Uses another unit from now on and returns the one that was in use. Whoever has published a

@@ -32,6 +32,9 @@ impl SourceId {
     pub const GC: SourceId = SourceId(1);
     /// `<main>`: the program outside of its functions.
     pub const MAIN: SourceId = SourceId(2);
+    /// Whoever is current: what a source becomes that a profile leaves out. It is in no map, and
+    /// entering it changes nothing.
+    pub const CALLER: SourceId = SourceId(u32::MAX);
 
     /// The id as an index into a slice.
     pub fn index(self) -> usize {

@@ -185,6 +185,9 @@ impl Drop for Ticker {
     }
 }
 
+/// How much CPU time tells a measured rate from chance, in seconds.
+const MIN_SECONDS: f64 = 0.5;
+
 /// How often the timer was asked to tick, and how often it did.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
@@ -200,6 +203,41 @@ impl Rate {
     /// Ticks per second of CPU time that came, or `None` before any CPU time has passed.
     pub fn measured_hz(&self) -> Option<f64> {
         (self.cpu_seconds > 0.0).then(|| self.ticks as f64 / self.cpu_seconds)
+    }
+
+    /// The rate asked for and the one that came, in one sentence; `None` if there was not enough
+    /// CPU time to tell one from the other.
+    pub fn summary(&self) -> Option<String> {
+        let measured = self.known_hz()?;
+        let asked = self.asked_hz;
+        Some(if self.is_short() {
+            format!(
+                "{asked} ticks a second were asked for, and the system gave {measured:.0}; \
+                 for seconds use `vm prof -hz {measured:.0}`"
+            )
+        } else {
+            format!("{asked} ticks a second were asked for, and {measured:.0} came")
+        })
+    }
+
+    /// Whether clearly fewer ticks came than were asked for: many systems look at CPU timers only
+    /// 250 times a second.
+    pub fn is_short(&self) -> bool {
+        let enough = 0.8 * f64::from(self.asked_hz);
+        self.known_hz().is_some_and(|measured| measured < enough)
+    }
+
+    /// What a second of a profile is best taken for: the rate that was asked for, or the one that
+    /// came if that is clearly less.
+    pub fn ticks_per_second(&self) -> f64 {
+        let measured = self.known_hz().filter(|&hz| self.is_short() && hz > 0.0);
+        measured.unwrap_or(f64::from(self.asked_hz))
+    }
+
+    /// The measured rate, if it is more than chance.
+    fn known_hz(&self) -> Option<f64> {
+        self.measured_hz()
+            .filter(|_| self.cpu_seconds >= MIN_SECONDS)
     }
 }
 

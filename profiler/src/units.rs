@@ -3,12 +3,17 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::{Node, ProfileData, Style};
+use crate::{Node, ProfileData};
 
 impl ProfileData {
     /// An empty unit of the same style, sizes and limits.
     pub fn new_like(&self) -> ProfileData {
-        ProfileData::in_style(self.nodes().len(), self.style(), self.context_config())
+        ProfileData::with_contexts(
+            self.nodes().len(),
+            self.style(),
+            self.context_config(),
+            self.has_contexts(),
+        )
     }
 
     /// The node of `other` for the context that `node` has in this unit, made if needed. If one of
@@ -65,7 +70,7 @@ impl<'a, 'b> Translator<'a, 'b> {
     /// The node for the context that `node` has in its unit, made if needed. If one of the units
     /// is in current style, the node of the same source.
     pub fn translate(&mut self, node: &'b Node) -> &'a Node {
-        if self.to.style() == Style::Current {
+        if !self.to.has_contexts() {
             return self.to.node(node.source);
         }
         let mut unseen = Vec::new();

@@ -1,46 +1,40 @@
-//! The interactive session.
+//! The interactive session: define functions, evaluate expressions, profile them, compare.
 //!
-//! For now a shell around one question per line: a `.bc` or assembly file to run, with its
-//! profile. [`Session`] is pure, a line in and text out; rustyline stands at the edge, in
-//! [`interact`].
+//! [`Session`] is pure: an entry goes in, a text comes out, and no terminal is needed.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `session` | what an entry does |
+//! | `program` | functions by name, from files and from what was typed |
+//! | `expression` | the language of expressions: lexer, parser, compiler |
+//! | `values` | what names are bound to |
+//! | `evaluate` | one evaluation: a machine of its own |
+//! | `debugger` | runs that stop |
+//! | `runs` | the profiles that are kept, compared, shown as trees |
+//! | `commands` | the one table of commands, and what they do |
+//! | `render` | values and figures as text |
+//! | `validate` | whether an entry is whole |
+//! | `complete`, `highlight` | what the editor offers and how it looks |
+//! | `edge` | the terminal, or lines from a file or a pipe |
 
+mod commands;
+mod complete;
+mod debugger;
+mod edge;
+mod evaluate;
+mod expression;
+mod highlight;
+mod io;
+mod objects;
+mod program;
+mod render;
+mod runs;
 mod session;
-
-use std::io;
+mod validate;
+mod values;
 
 pub use assembler;
+pub use commands::{command_names, manual};
+pub use edge::{batch, interact};
+pub use io::{SessionIo, SharedLines};
 pub use session::{Reply, Session};
-
-use rustyline::DefaultEditor;
-use rustyline::error::ReadlineError;
-
-/// Reads lines from the terminal, or from standard input when it is none, until its end or
-/// `:quit`.
-///
-/// # Errors
-/// When the terminal cannot be read or written.
-pub fn interact(session: &mut Session) -> io::Result<()> {
-    let mut editor = DefaultEditor::new().map_err(io::Error::other)?;
-    loop {
-        match editor.readline("vm> ") {
-            Ok(line) => {
-                // History is a convenience: a line that cannot be kept is still answered.
-                let _ = editor.add_history_entry(line.as_str());
-                match session.answer(&line) {
-                    Reply::Text(text) => print_text(&text)?,
-                    Reply::Quit => return Ok(()),
-                }
-            }
-            Err(ReadlineError::Interrupted) => print_text(":quit leaves the session\n")?,
-            Err(ReadlineError::Eof) => return Ok(()),
-            Err(error) => return Err(io::Error::other(error)),
-        }
-    }
-}
-
-fn print_text(text: &str) -> io::Result<()> {
-    use io::Write;
-    let mut output = io::stdout().lock();
-    output.write_all(text.as_bytes())?;
-    output.flush()
-}

@@ -1,14 +1,29 @@
-//! A session: what is loaded, and what each line does.
+//! A session: what is defined, bound, kept and set, and what each entry does. It knows no
+//! terminal: an entry goes in, a text comes out.
 
-use std::fmt::Write;
-use std::path::Path;
+use std::rc::Rc;
 
-use assembler::vm::host::{HostIo, Hosts};
-use assembler::vm::verify::verify;
-use assembler::vm::{Outcome, RunError, Vm, VmConfig, module};
-use assembler::{AssembleOptions, assemble};
+use assembler::vm::module::Module;
+use assembler::vm::profiler::{DEFAULT_HZ, Kind, KindSet, Style};
+use assembler::vm::{GcStress, HeapStats, Interrupt, Outcome, ReadBack};
 
-/// What comes back for a line.
+use crate::commands;
+use crate::debugger::{Debugger, Progress};
+use crate::evaluate::{self, Asked, Cost, Failure, Limits, Memory, Prepared, Ran, Spent};
+use crate::expression::{self, Compiled, Input};
+use crate::io::SessionIo;
+use crate::program::{Defined, Program, classes_of};
+use crate::render::{self, Shape};
+use crate::runs::{Run, Runs};
+use crate::validate;
+use crate::values::{Kind as ValueKind, Store, Value};
+
+/// The most objects that a value may have which is only shown.
+const SHOWN_OBJECTS: usize = 10_000;
+/// The most objects that values may have which are kept.
+const KEPT_OBJECTS: usize = 4 << 20;
+
+/// What comes back for an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// Text to print, each line ended.
@@ -17,190 +32,501 @@ pub enum Reply {
     Quit,
 }
 
-/// The commands, with what they take and do.
-const COMMANDS: &[(&str, &str, &str)] = &[
-    (":load", "FILE", "load a program, .bc or assembly"),
-    (":functions", "", "list the program's functions"),
-    (":run", "", "run the program's entry function"),
-    (
-        ":call",
-        "FUNCTION [INT...]",
-        "call a function of integers and show its results",
-    ),
-    (":help", "", "this list"),
-    (":quit", "", "leave the session"),
-];
-
 /// An interactive session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Session {
-    vm: Option<Vm>,
+    pub(crate) program: Program,
+    pub(crate) store: Store,
+    pub(crate) runs: Runs,
+    pub(crate) settings: Settings,
+    pub(crate) io: SessionIo,
+    pub(crate) interrupt: Interrupt,
+    /// The profile that evaluations add to while it is on.
+    pub(crate) recording: Option<Recording>,
+    /// What the heap of the last evaluation did.
+    pub(crate) last_heap: Option<HeapStats>,
+    pub(crate) debugger: Debugger,
+    /// The machine of the last evaluation, until there is time to give its memory back.
+    spent: Option<Spent>,
+    /// How many entries were answered.
+    pub(crate) n_inputs: u32,
+    pub(crate) n_errors: usize,
+    pub(crate) is_over: bool,
+}
+
+/// What can be set.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) shape: Shape,
+    /// Whether each evaluation says what it cost.
+    pub(crate) shows_costs: bool,
+    pub(crate) hz: u32,
+    pub(crate) limits: Limits,
+}
+
+/// A profile that is on.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    pub(crate) kinds: KindSet,
+    pub(crate) style: Style,
+    /// What was counted so far.
+    pub(crate) sum: Option<Run>,
+}
+
+/// The profile that an evaluation is to take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Wanted {
+    Nothing,
+    Counts(KindSet, Style),
+    Memory(Memory),
+}
+
+/// What an evaluation gave.
+pub(crate) struct Evaluated {
+    /// The results as text, each line ended.
+    pub(crate) text: String,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) cost: Cost,
+    pub(crate) run: Option<Run>,
 }
 
 impl Session {
-    /// A session with nothing loaded.
-    pub fn new() -> Self {
-        Self::default()
+    /// A session with nothing loaded, whose programs read and write here.
+    pub fn new(io: SessionIo) -> Self {
+        Self {
+            program: Program::default(),
+            store: Store::default(),
+            runs: Runs::default(),
+            settings: Settings {
+                shape: Shape::default(),
+                shows_costs: false,
+                hz: DEFAULT_HZ,
+                limits: Limits::default(),
+            },
+            io,
+            interrupt: Interrupt::new(),
+            recording: None,
+            last_heap: None,
+            debugger: Debugger::default(),
+            spent: None,
+            n_inputs: 0,
+            n_errors: 0,
+            is_over: false,
+        }
     }
 
-    /// Does what a line says.
-    pub fn answer(&mut self, line: &str) -> Reply {
-        let mut words = line.split_whitespace();
-        let Some(command) = words.next() else {
-            return Reply::Text(String::new());
-        };
-        let arguments: Vec<&str> = words.collect();
-        let result = match command {
-            ":load" => self.load(&arguments),
-            ":functions" => self.functions(),
-            ":run" => self.run(),
-            ":call" => self.call(&arguments),
-            ":help" => Ok(help()),
-            ":quit" => return Reply::Quit,
-            _ => Err(format!("`{command}` is no command; :help lists them")),
-        };
-        Reply::Text(result.unwrap_or_else(|message| format!("error: {message}\n")))
+    /// The same session with a collection at every allocation, to find bugs.
+    pub fn with_gc_stress(mut self) -> Self {
+        self.settings.limits.stress = GcStress::On;
+        self
     }
 
-    fn load(&mut self, arguments: &[&str]) -> Result<String, String> {
-        let [file] = arguments else {
-            return Err("`:load` takes one file".into());
-        };
-        let bytes = std::fs::read(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
-        let module = if module::strip_interpreter_line(&bytes).starts_with(&module::MAGIC) {
-            module::read(&bytes).map_err(|error| format!("{file}: {error}"))?
-        } else {
-            let text = String::from_utf8(bytes).map_err(|_| format!("{file}: not UTF-8"))?;
-            let options = AssembleOptions {
-                file_name: file.to_string(),
-                ..AssembleOptions::default()
-            };
-            assemble(&text, &options).map_err(|errors| {
-                let shown = errors.iter().map(|error| error.render(file, &text));
-                shown.collect::<Vec<_>>().join("\n")
-            })?
-        };
-        let module = verify(module).map_err(|errors| {
-            errors
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join("\n")
-        })?;
-        let hosts = Hosts::standard(HostIo::process(Vec::new()));
-        let vm = Vm::new(module, hosts, VmConfig::default()).map_err(|error| error.to_string())?;
-        let count = vm.module().functions.len();
-        self.vm = Some(vm);
-        Ok(format!("{file}: {count} functions\n"))
+    /// What stops the evaluation that is going on.
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
     }
 
-    fn vm(&mut self) -> Result<&mut Vm, String> {
-        self.vm
-            .as_mut()
-            .ok_or_else(|| "nothing is loaded; `:load FILE` first".into())
+    /// Where programs read and write.
+    pub fn io(&self) -> &SessionIo {
+        &self.io
     }
 
-    fn functions(&mut self) -> Result<String, String> {
+    /// How many entries have failed.
+    pub fn n_errors(&self) -> usize {
+        self.n_errors
+    }
+
+    /// What stands in front of the next entry.
+    pub fn prompt(&self) -> String {
+        match (&self.recording, self.debugger.is_stopped()) {
+            (_, true) => "vm[stopped]> ".into(),
+            (Some(recording), _) => format!("vm[{}]> ", recording.kinds),
+            (None, _) => "vm> ".into(),
+        }
+    }
+
+    /// Whether an entry goes on in the next line.
+    pub fn is_open(entry: &str) -> bool {
+        validate::is_open(entry)
+    }
+
+    /// Gives back what the last evaluation took of memory. To be called when its answer has been
+    /// shown; otherwise the next entry does it.
+    pub fn settle(&mut self) {
+        self.spent = None;
+    }
+
+    /// Does what an entry says: a command, a definition, or an expression.
+    pub fn answer(&mut self, entry: &str) -> Reply {
+        self.settle();
+        self.interrupt.clear();
         let mut text = String::new();
-        for function in &self.vm()?.module().functions {
-            let _ = writeln!(text, "{} {}", function.name, function.signature);
+        for path in self.program.changed_files() {
+            let shown = path.display();
+            text += &format!("note: {shown} has changed; `:reload` loads it again\n");
         }
-        Ok(text)
+        let entry = entry.trim();
+        if !entry.is_empty() && !entry.starts_with(';') {
+            self.n_inputs += 1;
+            match self.act(entry) {
+                Ok(answer) => text += &answer,
+                Err(message) => {
+                    self.n_errors += 1;
+                    text += &format!("error: {}\n", message.trim_end());
+                }
+            }
+        }
+        if self.is_over {
+            return Reply::Quit;
+        }
+        Reply::Text(text)
     }
 
-    fn run(&mut self) -> Result<String, String> {
-        let vm = self.vm()?;
-        let result = vm.run();
-        finish(vm, result)
-    }
-
-    fn call(&mut self, arguments: &[&str]) -> Result<String, String> {
-        let vm = self.vm()?;
-        let Some((name, numbers)) = arguments.split_first() else {
-            return Err("`:call` takes a function and its arguments".into());
+    fn act(&mut self, entry: &str) -> Result<String, String> {
+        if entry.starts_with(':') {
+            return commands::run(self, entry);
+        }
+        if validate::is_definition(entry) {
+            let name = format!("<input {}>", self.n_inputs);
+            let defined = self.program.define(entry, &name)?;
+            return Ok(describe_defined(&defined));
+        }
+        let input = self.parse(entry)?;
+        let wanted = self.recorded();
+        if self.debugger.is_stopped() {
+            return Err(commands::STOPPED.into());
+        }
+        if wanted == Wanted::Nothing && !self.debugger.breakpoints.is_empty() {
+            let prepared = self.prepare(&input, entry)?;
+            return self.debug(prepared, &input.names);
+        }
+        let evaluated = self.evaluate(&input, entry, wanted)?;
+        self.record(evaluated.run);
+        let costs = match self.settings.shows_costs {
+            true => describe_cost(&evaluated.cost),
+            false => String::new(),
         };
-        let index = vm.module().function_named(name);
-        let index = index.ok_or_else(|| format!("no function is named `{name}`"))?;
-        let function = &vm.module().functions[index as usize];
-        let signature = function.signature;
-        if function.captures.is_some() || signature.ref_params > 0 {
+        match evaluated.failure {
+            None => Ok(evaluated.text + &costs),
+            Some(failure) => Err(failure.text),
+        }
+    }
+
+    pub(crate) fn parse(&self, text: &str) -> Result<Input, String> {
+        expression::parse(text).map_err(|wrong| wrong.to_string())
+    }
+
+    /// Runs what was prepared so that it stops at breakpoints.
+    pub(crate) fn debug(&mut self, prepared: Prepared, names: &[String]) -> Result<String, String> {
+        let asked = Asked {
+            object_limit: KEPT_OBJECTS,
+            ..Asked::default()
+        };
+        let progress = self.debugger.start(
+            prepared,
+            names.to_vec(),
+            self.io.clone(),
+            self.settings.limits,
+            asked,
+            self.interrupt.clone(),
+        )?;
+        self.progressed(progress)
+    }
+
+    /// What a run that stops and goes on has come to.
+    pub(crate) fn progressed(&mut self, progress: Progress) -> Result<String, String> {
+        let (result, prepared, names) = match progress {
+            Progress::Stopped(text) => return Ok(text),
+            Progress::Done {
+                result,
+                prepared,
+                names,
+            } => (result, prepared, names),
+        };
+        let ran = (*result)?;
+        match ran.result {
+            Ok(Outcome::Returned(ints)) => {
+                self.take_results(&prepared, &names, &ints, ran.read, true)
+            }
+            Ok(Outcome::ExitCode(code)) => Ok(format!("exit code {code}\n")),
+            Err(failure) => Err(failure.text),
+        }
+    }
+
+    /// What the profile that is on wants of an evaluation.
+    pub(crate) fn recorded(&self) -> Wanted {
+        match &self.recording {
+            Some(recording) => Wanted::Counts(recording.kinds, recording.style),
+            None => Wanted::Nothing,
+        }
+    }
+
+    /// Adds a run to the profile that is on.
+    pub(crate) fn record(&mut self, run: Option<Run>) {
+        let (Some(recording), Some(run)) = (&mut self.recording, run) else {
+            return;
+        };
+        let text = format!("everything since `:prof on {}`", recording.kinds);
+        let sum = match recording.sum.take() {
+            Some(sum) => Run::merged(&[&sum, &run], text.clone()).ok(),
+            None => Some(run),
+        };
+        recording.sum = sum.map(|sum| Run { text, ..sum });
+    }
+
+    /// Compiles and links an expression.
+    pub(crate) fn prepare(&self, input: &Input, text: &str) -> Result<Prepared, String> {
+        let name = format!("<input {}>", self.n_inputs);
+        let Compiled {
+            module,
+            kinds,
+            objects,
+        } = expression::compile(&input.expr, &self.program, &self.store, &name, 1)
+            .map_err(|wrong| wrong.to_string())?;
+        if !input.names.is_empty() && input.names.len() != kinds.len() {
             return Err(format!(
-                "`{name}` does not take integers alone: {signature}"
+                "{} cannot be bound to {}",
+                plural(input.names.len(), "name"),
+                plural(kinds.len(), "value")
             ));
         }
-        let numbers: Vec<i64> = numbers
+        let parcel = self.store.parcel(&objects);
+        let mut roots = vec![(&module, module.entry)];
+        for function in &parcel.functions {
+            let place = self.program.place(function);
+            roots.push(place.ok_or(format!("the function `{function}` of a closure is gone"))?);
+        }
+        let module = self
+            .program
+            .link(&roots)
+            .map_err(|error| error.to_string())?;
+        let versions = self.versions(&module);
+        Ok(Prepared {
+            text: text.to_owned(),
+            module,
+            kinds,
+            parcel,
+            versions,
+        })
+    }
+
+    /// The versions of the session's functions that are in a module.
+    fn versions(&self, module: &Module) -> Vec<(String, u64)> {
+        let names = module.functions.iter().map(|one| one.name.clone());
+        names
+            .filter_map(|name| self.program.version(&name).map(|version| (name, version)))
+            .collect()
+    }
+
+    /// The program's entry function, ready to run.
+    pub(crate) fn prepare_entry(&self) -> Result<Prepared, String> {
+        let entry = self
+            .program
+            .entry()
+            .and_then(|name| self.program.place(name));
+        let entry = entry.ok_or("there is no `main`: `:load` a program, or define it")?;
+        let module = self
+            .program
+            .link(&[entry])
+            .map_err(|error| error.to_string())?;
+        let kinds = classes_of(entry.0, entry.1).results;
+        let versions = self.versions(&module);
+        Ok(Prepared {
+            text: ":run".into(),
+            module,
+            kinds,
+            parcel: Default::default(),
+            versions,
+        })
+    }
+
+    /// Runs an expression, binds and shows its results, and makes a run of its profile.
+    pub(crate) fn evaluate(
+        &mut self,
+        input: &Input,
+        text: &str,
+        wanted: Wanted,
+    ) -> Result<Evaluated, String> {
+        let prepared = self.prepare(input, text)?;
+        self.run_prepared(prepared, &input.names, Vec::new(), wanted)
+    }
+
+    /// Runs what was prepared with a program's arguments, as [`Session::evaluate`].
+    pub(crate) fn run_prepared(
+        &mut self,
+        mut prepared: Prepared,
+        names: &[String],
+        arguments: Vec<Vec<u8>>,
+        wanted: Wanted,
+    ) -> Result<Evaluated, String> {
+        if wanted != Wanted::Nothing {
+            prepared.module = assembler::link::with_call_graph(prepared.module)
+                .map_err(|error| error.to_string())?;
+        }
+        let prepared = Rc::new(prepared);
+        let keeps = !names.is_empty() || !prepared.parcel.objects.is_empty();
+        let asked = Asked {
+            profile: match wanted {
+                Wanted::Counts(kinds, style) => Some((kinds, style)),
+                Wanted::Nothing | Wanted::Memory(_) => None,
+            },
+            memory: match wanted {
+                Wanted::Memory(memory) => Some(memory),
+                Wanted::Nothing | Wanted::Counts(..) => None,
+            },
+            hz: self.settings.hz,
+            ops: self.settings.shows_costs,
+            objects: false,
+            object_limit: if keeps { KEPT_OBJECTS } else { SHOWN_OBJECTS },
+        };
+        let io = self.io.host(arguments);
+        let limits = self.settings.limits;
+        let (mut ran, spent) = evaluate::run(&prepared, io, limits, asked, &self.interrupt)?;
+        self.spent = Some(spent);
+        self.last_heap = Some(ran.cost.heap.clone());
+        let run = make_run(&prepared, &ran);
+        let result = std::mem::replace(&mut ran.result, Ok(Outcome::ExitCode(0)));
+        let (text, failure) = match result {
+            Ok(Outcome::Returned(ints)) => {
+                let read = std::mem::take(&mut ran.read);
+                match self.take_results(&prepared, names, &ints, read, keeps) {
+                    Ok(text) => (text, None),
+                    Err(text) => (String::new(), Some(Failure::new(text))),
+                }
+            }
+            Ok(Outcome::ExitCode(code)) => (format!("exit code {code}\n"), None),
+            Err(failure) => (String::new(), Some(failure)),
+        };
+        Ok(Evaluated {
+            text,
+            failure,
+            cost: ran.cost,
+            run,
+        })
+    }
+
+    /// Takes the results of a run, and what it did to the values that it used.
+    fn take_results(
+        &mut self,
+        prepared: &Prepared,
+        names: &[String],
+        ints: &[i64],
+        read: ReadBack,
+        keeps: bool,
+    ) -> Result<String, String> {
+        if keeps && !read.is_complete && self.interrupt.is_raised() {
+            return Err("interrupted; nothing was changed".into());
+        }
+        if keeps && !read.is_complete {
+            return Err(format!(
+                "the values have more than {} objects, which is too many to keep; nothing was \
+                 changed",
+                render::count(KEPT_OBJECTS as u64)
+            ));
+        }
+        let name_of = |index: u32| {
+            let function = prepared.module.functions.get(index as usize);
+            function.map_or_else(String::new, |one| one.name.clone())
+        };
+        let roots = self.store.take_back(&prepared.parcel, read, name_of);
+        let (mut ints, mut refs) = (ints.iter(), roots.into_iter());
+        let values: Vec<Value> = prepared
+            .kinds
             .iter()
-            .map(|number| {
-                number
-                    .parse()
-                    .map_err(|_| format!("`{number}` is no integer"))
+            .filter_map(|kind| match kind {
+                ValueKind::Int => ints.next().map(|&int| Value::Int(int)),
+                ValueKind::Float => ints.next().map(|&bits| Value::Float(bits as u64)),
+                ValueKind::Ref => refs.next().map(Value::Ref),
             })
-            .collect::<Result<_, String>>()?;
-        if numbers.len() != signature.int_params as usize {
-            return Err(format!(
-                "`{name}` is {signature}, not of {} integers",
-                numbers.len()
-            ));
+            .collect();
+        let shown: Vec<String> = values
+            .iter()
+            .map(|&value| render::value(&self.store, value, self.settings.shape))
+            .collect();
+        for (name, &value) in names.iter().zip(&values) {
+            self.store.set(name, value);
         }
-        let result = vm.call(index, &numbers);
-        finish(vm, result)
+        if !keeps {
+            self.store.tidy();
+        }
+        Ok(match (names, shown.as_slice()) {
+            ([], []) => String::new(),
+            ([], shown) => format!("{}\n", shown.join(", ")),
+            (names, shown) => {
+                let lines = names.iter().zip(shown);
+                lines
+                    .map(|(name, value)| format!("{name} = {value}\n"))
+                    .collect()
+            }
+        })
+    }
+
+    /// The kinds of a run that a table shows first.
+    pub(crate) fn first_kind(run: &Run) -> Option<Kind> {
+        run.kinds().first().copied()
     }
 }
 
-fn finish(vm: &mut Vm, result: Result<Outcome, RunError>) -> Result<String, String> {
-    vm.io().flush().map_err(|error| error.to_string())?;
-    match result {
-        Ok(Outcome::Returned(values)) => {
-            let shown: Vec<String> = values.iter().map(ToString::to_string).collect();
-            Ok(if shown.is_empty() {
-                String::new()
-            } else {
-                format!("{}\n", shown.join(", "))
-            })
+impl Failure {
+    fn new(text: String) -> Self {
+        Self {
+            text,
+            is_interrupted: false,
         }
-        Ok(Outcome::ExitCode(code)) => Ok(format!("exit code {code}\n")),
-        Err(error) => Err(vm.describe_error(&error).trim_end().to_owned()),
     }
 }
 
-fn help() -> String {
+fn plural(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    }
+}
+
+fn make_run(prepared: &Rc<Prepared>, ran: &Ran) -> Option<Run> {
+    let run = match (&ran.profile, &ran.memory) {
+        (Some(profile), _) => {
+            let kinds = profile.kinds();
+            let sources = ran.sources.clone();
+            Run::new(&prepared.text, kinds.iter(), profile.data(), sources)
+        }
+        (None, Some(memory)) => Run::of_memory(&prepared.text, memory.clone()),
+        (None, None) => return None,
+    };
+    Some(Run {
+        rate: ran.rate,
+        prepared: Some(prepared.clone()),
+        is_partial: ran.result.is_err(),
+        ..run
+    })
+}
+
+/// What a definition says of itself.
+pub(crate) fn describe_defined(defined: &Defined) -> String {
     let mut text = String::new();
-    for (command, arguments, meaning) in COMMANDS {
-        let form = format!("{command} {arguments}");
-        let _ = writeln!(text, "{form:<30}{meaning}");
+    for (name, is_again) in &defined.functions {
+        let verb = if *is_again { "redefined" } else { "defined" };
+        text += &format!("{verb} {name}\n");
+    }
+    for (caller, callee) in &defined.stale {
+        text += &format!(
+            "note: `{caller}` calls `{callee}` by its old signature; define `{caller}` again\n"
+        );
     }
     text
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(session: &mut Session, line: &str) -> String {
-        match session.answer(line) {
-            Reply::Text(text) => text,
-            Reply::Quit => panic!("the session ended"),
-        }
+/// What an evaluation cost, in one line.
+pub(crate) fn describe_cost(cost: &Cost) -> String {
+    let mut text = render::seconds(cost.time.as_secs_f64());
+    if let Some(ops) = cost.ops {
+        text += &format!("  ops {}", render::count(ops));
     }
-
-    #[test]
-    fn a_file_is_loaded_and_its_functions_called() {
-        let mut session = Session::new();
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/fib.asm");
-        assert!(text(&mut session, &format!(":load {file}")).contains("functions"));
-        assert_eq!(text(&mut session, ":call fib 10"), "55\n");
-    }
-
-    #[test]
-    fn errors_say_what_to_do() {
-        let mut session = Session::new();
-        assert_eq!(
-            text(&mut session, ":run"),
-            "error: nothing is loaded; `:load FILE` first\n"
-        );
-        assert_eq!(
-            text(&mut session, "x"),
-            "error: `x` is no command; :help lists them\n"
-        );
-    }
+    let allocated = render::count(cost.heap.allocated_bytes);
+    let collections = cost.heap.minor_collections + cost.heap.major_collections;
+    text += &format!(
+        "  alloc {allocated} B  gc {:.1} % ({collections} collections)\n",
+        100.0 * cost.gc_share()
+    );
+    text
 }

@@ -17,6 +17,7 @@ pub(crate) fn run(args: &AsmArgs) -> ExitCode {
     let options = AssembleOptions {
         tail_calls: args.tail_calls.into(),
         profile_branch: args.profile_branch,
+        inline_ops: args.inline,
         ..AssembleOptions::default()
     };
     let module = match program::load(&args.file, options) {

@@ -6,25 +6,39 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use repl::assembler::AssembleOptions;
+use clap::ValueEnum;
 use repl::assembler::vm::module;
 use repl::assembler::vm::profiler::SourceMap;
-use repl::assembler::vm::profiler::report::{USAGE, UsageError, load_sources, parse_args};
+use repl::assembler::vm::profiler::mlmon::Mlmon;
+use repl::assembler::vm::profiler::report::{
+    Invocation, USAGE, UsageError, load_sources, parse_args,
+};
+use repl::assembler::{AssembleOptions, TailCalls};
 
 use super::{fail, print};
-use crate::cli::exit;
+use crate::cli::{DEFAULT_INLINE_OPS, TailCallsArg, exit};
 use crate::program;
+
+/// What `vm prof` understands besides `mlprof`'s options.
+const OWN_USAGE: &str = "\
+Of a program that is assembly text, the options of its run are found out; or they are given here:
+  --tail-calls=WHEN  --profile-branch  --inline=OPS
+";
 
 /// Shows profiles; the arguments are mlprof's.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
-    let invocation = match parse_args(arguments) {
-        Ok(invocation) => invocation,
-        Err(UsageError::Help) => return print(USAGE.as_bytes()),
+    let usage = format!("{USAGE}{OWN_USAGE}");
+    let parsed = take_options(arguments)
+        .map_err(UsageError::Wrong)
+        .and_then(|(options, rest)| Ok((options, parse_args(&rest)?)));
+    let (options, invocation) = match parsed {
+        Ok(parsed) => parsed,
+        Err(UsageError::Help) => return print(usage.as_bytes()),
         Err(UsageError::Wrong(message)) => {
-            return fail(&format!("{message}\n{USAGE}"), exit::USAGE);
+            return fail(&format!("{message}\n{usage}"), exit::USAGE);
         }
     };
-    let sources = match sources_of(&invocation.program) {
+    let sources = match sources_of(&invocation, options) {
         Ok(sources) => sources,
         Err(message) => return fail(&message, exit::FAILED),
     };
@@ -38,20 +52,94 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// The sources of a `.bc` file, of assembly text, or of an executable that is asked for them.
-fn sources_of(program: &Path) -> Result<SourceMap, String> {
-    if is_ours(program) {
-        let module = program::load(program, AssembleOptions::default())?;
-        return Ok(module.source_map());
+/// Takes the options for assembling a program out of the arguments; `None` if there are none.
+fn take_options(
+    arguments: &[OsString],
+) -> Result<(Option<AssembleOptions>, Vec<OsString>), String> {
+    let mut options = AssembleOptions::default();
+    let mut rest = Vec::new();
+    for argument in arguments {
+        let (name, value) = match argument.to_str().and_then(|text| text.split_once('=')) {
+            Some((name, value)) => (name, Some(value)),
+            None => (argument.to_str().unwrap_or_default(), None),
+        };
+        match (name, value) {
+            ("--tail-calls", Some(value)) => {
+                let arg = TailCallsArg::from_str(value, false);
+                let wrong = |_| "--tail-calls requires always, self-only or never".to_owned();
+                options.tail_calls = arg.map_err(wrong)?.into();
+            }
+            ("--profile-branch", None) => options.profile_branch = true,
+            ("--inline", _) => {
+                let ops = value.map_or(Ok(DEFAULT_INLINE_OPS), str::parse);
+                let ops = ops.map_err(|_| "--inline requires a number of ops".to_owned())?;
+                options.inline_ops = Some(ops);
+            }
+            _ => rest.push(argument.clone()),
+        }
     }
-    load_sources(program).map_err(|error| error.to_string())
+    let is_given = rest.len() < arguments.len();
+    Ok((is_given.then_some(options), rest))
+}
+
+/// The sources of a `.bc` file, of assembly text, or of an executable that is asked for them.
+fn sources_of(
+    invocation: &Invocation,
+    options: Option<AssembleOptions>,
+) -> Result<SourceMap, String> {
+    let program = &invocation.program;
+    if !is_ours(program) {
+        return load_sources(program).map_err(|error| error.to_string());
+    }
+    let read = |options| program::load(program, options).map(|module| module.source_map());
+    let is_given = options.is_some();
+    let sources = read(options.unwrap_or_default())?;
+    let files = invocation.profile_files().unwrap_or_default();
+    let profile = files.iter().find_map(|file| Mlmon::read_file(file).ok());
+    let Some(magic) = profile.map(|profile| profile.magic) else {
+        return Ok(sources);
+    };
+    if magic == sources.magic || is_given || is_module(program) {
+        return Ok(sources);
+    }
+    for options in likely_options() {
+        let others = read(options)?;
+        if others.magic == magic {
+            return Ok(others);
+        }
+    }
+    let hint = format!(
+        "{} makes no program of this profile under the usual options; if it was taken with \
+         --inline=OPS, give that here too",
+        program.display()
+    );
+    fail(&hint, exit::FAILED);
+    Ok(sources)
+}
+
+/// The options that a text may have been assembled with, but for the sizes of what is inlined.
+fn likely_options() -> impl Iterator<Item = AssembleOptions> {
+    let inline_ops = [None, Some(DEFAULT_INLINE_OPS)].into_iter();
+    inline_ops.flat_map(|inline_ops| {
+        [TailCalls::Always, TailCalls::SelfOnly, TailCalls::Never]
+            .into_iter()
+            .flat_map(move |tail_calls| {
+                [false, true].map(|profile_branch| AssembleOptions {
+                    tail_calls,
+                    profile_branch,
+                    inline_ops,
+                    ..AssembleOptions::default()
+                })
+            })
+    })
 }
 
 /// Whether a file is a module, or text with the ending `.asm`; anything else must run by itself.
 fn is_ours(program: &Path) -> bool {
-    if program.extension().is_some_and(|ending| ending == "asm") {
-        return true;
-    }
+    program.extension().is_some_and(|ending| ending == "asm") || is_module(program)
+}
+
+fn is_module(program: &Path) -> bool {
     let mut start = Vec::new();
     let read = File::open(program).and_then(|file| file.take(4096).read_to_end(&mut start));
     read.is_ok() && module::strip_interpreter_line(&start).starts_with(&module::MAGIC)

@@ -11,8 +11,10 @@ use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::memprof::MemprofConfig;
 use repl::assembler::vm::profiler::memory::MemoryFile;
 use repl::assembler::vm::profiler::memory::report::{self as memory_report, MemoryReportOptions};
-use repl::assembler::vm::profiler::report::{self, Options};
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile, ProfileData, SourceMap, Style};
+use repl::assembler::vm::profiler::report::{self, Options, TICKS_PER_SECOND};
+use repl::assembler::vm::profiler::{
+    Kind, KindSet, Profile, ProfileData, Rate, SourceFilter, SourceMap, Style,
+};
 use repl::assembler::vm::{
     GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, profile_path,
     profiler::mlmon::Mlmon,
@@ -37,9 +39,14 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     {
         return show_sources::run(path);
     }
+    let filter = match SourceFilter::parse(&args.profile_include, &args.profile_exclude) {
+        Ok(filter) => filter,
+        Err(error) => return fail(&error.to_string(), exit::USAGE),
+    };
     let options = AssembleOptions {
         tail_calls: args.tail_calls.into(),
         profile_branch: args.profile_branch,
+        inline_ops: args.inline,
         ..AssembleOptions::default()
     };
     let module = match program::load(path, options) {
@@ -49,7 +56,8 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
     let sources = module.source_map();
     let profiles = args.profile.unwrap_or_default();
     let kinds = profiles.counted_kinds();
-    let profile = (!kinds.is_empty()).then(|| Arc::new(profile_of(args, kinds, &sources)));
+    let is_profiled = !kinds.is_empty() || args.profile_elided.is_some();
+    let profile = is_profiled.then(|| Arc::new(profile_of(args, kinds, &filter, &sources)));
     let arguments = args
         .arguments
         .iter()
@@ -74,7 +82,14 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
         let _ = write!(io::stderr(), "{}", vm.heap_stats());
     }
     if let Ok(Some(data)) = vm.unit_data(vm.current_unit())
-        && let Err(message) = write_profiles(args, path, data, profiles.kinds, &sources)
+        && let Err(message) =
+            write_profiles(args, path, data, profiles.kinds, &sources, vm.tick_rate())
+    {
+        fail(&message, exit::FAILED);
+        code = code.max(exit::FAILED);
+    }
+    if let Some(data) = profile.as_deref().and_then(Profile::elided)
+        && let Err(message) = write_elided(args, path, data, &sources)
     {
         fail(&message, exit::FAILED);
         code = code.max(exit::FAILED);
@@ -146,17 +161,27 @@ fn config(args: &RunArgs, profile: Option<Arc<Profile>>) -> VmConfig {
     }
 }
 
-fn profile_of(args: &RunArgs, kinds: KindSet, sources: &SourceMap) -> Profile {
+fn profile_of(
+    args: &RunArgs,
+    kinds: KindSet,
+    filter: &SourceFilter,
+    sources: &SourceMap,
+) -> Profile {
     let style = if args.profile_stack {
         Style::Stack
     } else {
         Style::Current
     };
-    Profile::new(kinds, sources.sources.len())
+    let profile = Profile::new(kinds, sources.sources.len())
         .with_hz(args.hz)
         .with_style(style)
         .with_fold_recursion(args.fold_recursion)
         .with_node_limit(args.max_contexts)
+        .with_filter(filter, sources);
+    match args.profile_elided {
+        Some(_) => profile.with_elided(),
+        None => profile,
+    }
 }
 
 /// Lets SIGUSR1 write the profiles as they are at that moment, or has them written every so often.
@@ -236,6 +261,7 @@ fn write_profiles(
     data: &ProfileData,
     kinds: KindSet,
     sources: &SourceMap,
+    rate: Option<Rate>,
 ) -> Result<(), String> {
     write_files(data, kinds, sources, |kind| {
         profile_path(args.profile_out.as_deref(), kinds, kind)
@@ -243,16 +269,49 @@ fn write_profiles(
     if let Some(notice) = data.notice() {
         fail(&notice, exit::FAILED);
     }
+    let ticks_per_second = rate.map_or(TICKS_PER_SECOND, |rate| rate.ticks_per_second());
+    let options = Options {
+        ticks_per_second,
+        ..Options::default()
+    };
     for kind in kinds.iter() {
-        let file: Mlmon = data
-            .mlmon(kind, sources)
-            .map_err(|error| error.to_string())?;
-        let mut table = Vec::new();
-        let name = program.display().to_string();
-        report::run(&name, sources, &[file], &Options::default(), &mut table)
-            .map_err(|error| error.to_string())?;
-        // The table is for a reader; without standard error there is none.
-        let _ = io::stderr().write_all(&table);
+        let file = data.mlmon(kind, sources);
+        let file = file.map_err(|error| error.to_string())?;
+        print_table(program, sources, file, &options)?;
     }
+    if let Some(summary) = rate.and_then(|rate| rate.summary()) {
+        let _ = writeln!(io::stderr(), "{summary}");
+    }
+    Ok(())
+}
+
+/// Writes the frames that tail calls gave up, and prints their table.
+fn write_elided(
+    args: &RunArgs,
+    program: &Path,
+    data: &ProfileData,
+    sources: &SourceMap,
+) -> Result<(), String> {
+    let path = args.profile_elided.as_deref().unwrap_or(Path::new(""));
+    let written = data.write(Kind::Count, sources, path);
+    written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    let file = data.mlmon(Kind::Count, sources);
+    let file = file.map_err(|error| error.to_string())?;
+    let _ = writeln!(io::stderr(), "frames that tail calls gave up:");
+    print_table(program, sources, file, &Options::default())
+}
+
+/// Prints a table to standard error.
+fn print_table(
+    program: &Path,
+    sources: &SourceMap,
+    file: Mlmon,
+    options: &Options,
+) -> Result<(), String> {
+    let mut table = Vec::new();
+    let name = program.display().to_string();
+    report::run(&name, sources, &[file], options, &mut table).map_err(|error| error.to_string())?;
+    // The table is for a reader; without standard error there is none.
+    let _ = io::stderr().write_all(&table);
     Ok(())
 }

@@ -137,7 +137,8 @@ fn run(module: &VerifiedModule, way: Way, rates: &[f64]) -> (Seen, Vec<Samples>)
         fuel: Some(if way.stress { FUEL / 20 } else { FUEL }),
         profile: profile.clone(),
         fuses: way.fuses,
-        census: way.stress,
+        // A census needs a profile that counts allocation, or none.
+        census: way.stress && (way.profile.is_empty() || way.profile.contains("alloc")),
         ..VmConfig::default()
     };
     let output = Shared::default();

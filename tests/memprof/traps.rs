@@ -171,7 +171,8 @@ fn work(vm: &mut Vm, trouble: i64) -> Result<Outcome, RunError> {
     vm.call(function, &[trouble, 100])
 }
 
-/// A run without trouble: 100 blocks are allocated and die, and each value is the one given.
+/// A run without trouble: 100 blocks are allocated and die, and each value is the one that was
+/// given.
 fn assert_calm(vm: &mut Vm) {
     let counted = call(vm, "work", &[0, 100]);
     let [allocs, young, old, same, on] = counted[..] else {

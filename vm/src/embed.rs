@@ -1,10 +1,12 @@
 //! The embedding API: a machine with a program, from Rust.
 
+pub(crate) mod inspect;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Style, Ticker};
+use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Ticker};
 
 use crate::config::{VmConfig, VmError};
 use crate::heap::{Census, Heap, HeapStats, OutOfMemory, Value};
@@ -117,7 +119,7 @@ impl Vm {
         let has_contexts = config
             .profile
             .as_ref()
-            .is_some_and(|one| one.style() == Style::Stack);
+            .is_some_and(|one| one.data().has_contexts());
         let stack = Stack::new(config.stack_bytes, has_contexts).ok_or(VmError::OutOfMemory(
             OutOfMemory {
                 request_bytes: config.stack_bytes,
@@ -136,6 +138,7 @@ impl Vm {
         let mut program = Box::new(Program::load(module, load, &mut heap)?);
         let cell = Arc::new(CurrentCell::new());
         let attention = Arc::new(AtomicU32::new(0));
+        heap.attention = Arc::as_ptr(&attention);
         let gc_node = match &config.profile {
             Some(profile) => profile.gc_node(),
             None => &*sink,
@@ -443,6 +446,7 @@ impl Vm {
         *self.program = Program::load(module, load, &mut heap)?;
         heap.stats = stats;
         heap.census = self.ctx.heap.census.take();
+        heap.attention = Arc::as_ptr(&self.attention);
         self.ctx.heap = heap;
         self.ctx.heap_is_new();
         self.ctx.handles.clear();

@@ -33,6 +33,7 @@ mod show;
 mod units;
 
 pub use config::{VmConfig, VmError};
+pub use embed::inspect::{Datum, HoldError, ObjectData, ReadBack};
 pub use embed::{Interrupt, Outcome, RunError, Vm};
 pub use heap::{GcStress, HeapConfig, HeapStats, OutOfMemory};
 pub use interp::Trap;

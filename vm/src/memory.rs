@@ -133,7 +133,7 @@ pub(crate) unsafe fn census(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut 
     }
 }
 
-fn set_looking(ctx: &mut Context, is_looking: bool) {
+pub(crate) fn set_looking(ctx: &mut Context, is_looking: bool) {
     if let Some(census) = &mut ctx.heap.census {
         census.set_looking(is_looking);
     }

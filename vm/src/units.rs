@@ -17,7 +17,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use profiler::{Kind, KindSet, Node, Profile, ProfileData, Style, Translator};
+use profiler::{Kind, KindSet, Node, Profile, ProfileData, Translator};
 
 use crate::interp::machine::Context;
 use crate::interp::word::Frame;
@@ -182,8 +182,8 @@ pub(crate) unsafe fn switch(
             return Ok(before);
         };
         let (from, to): (*const ProfileData, *const ProfileData) = (from, to);
-        match (*from).style() {
-            Style::Current => {
+        match (*from).has_contexts() {
+            false => {
                 let nodes = (*from).nodes().as_ptr_range();
                 let first = (*to).nodes().as_ptr();
                 let moved = |node: *const Node| match nodes.contains(&node) {
@@ -194,7 +194,7 @@ pub(crate) unsafe fn switch(
                 (*ctx).gc_node = moved((*ctx).gc_node);
                 (*(*ctx).cell).publish(moved((*(*ctx).cell).current()));
             }
-            Style::Stack => {
+            true => {
                 let mut translator = Translator::new(&*to);
                 let current = (*(*ctx).cell).current();
                 if !sp.is_null() {

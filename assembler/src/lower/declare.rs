@@ -67,6 +67,7 @@ impl Lowerer {
         self.names
             .ids
             .insert(fun.name.span.start, (id, text.clone()));
+        self.note_classes(&text, fun);
         let entry = FunctionEntry {
             id,
             params: kinds(&fun.params),
@@ -79,6 +80,26 @@ impl Lowerer {
         }
         self.declare_all(&fun.body, &text);
         Ok(())
+    }
+
+    /// A signature does not tell doubles from integers; for tools that show values, metadata does.
+    fn note_classes(&mut self, name: &str, fun: &Fun) {
+        let classes = || fun.params.iter().chain(&fun.results);
+        let is_written_out = self.module.program.is_instrumented;
+        if is_written_out || classes().all(|one| one.kind != Kind::Float) {
+            return;
+        }
+        let list = |params: &[Param]| {
+            let letters = params.iter().map(|one| match one.kind {
+                Kind::Int => "i",
+                Kind::Float => "f",
+                Kind::Ref => "r",
+            });
+            letters.collect::<Vec<_>>().join(", ")
+        };
+        let classes = format!("({}) -> ({})", list(&fun.params), list(&fun.results));
+        let key = format!("{}{name}", crate::link::SIGNATURE_KEY);
+        self.module.metadata(&key, &classes);
     }
 
     fn declare_host(&mut self, name: &Name, params: &[Param], results: &[Param]) -> Lowered<()> {

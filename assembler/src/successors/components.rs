@@ -2,7 +2,7 @@
 //! as a program.
 
 /// The components of a graph, each after those that it leads to.
-pub(super) fn of(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
+pub(crate) fn of(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let unseen = Place {
         order: usize::MAX,
         low: 0,

@@ -9,7 +9,7 @@ use super::keep::{Column, Nodes};
 use super::label::Label;
 use super::merge::Merged;
 use super::regexp::Regexp;
-use super::{Options, ReportError, TICKS_PER_SECOND, dot, table};
+use super::{Options, ReportError, dot, table};
 use crate::mlmon::{CountRow, Mlmon};
 use crate::{Kind, SourceMap, Style};
 
@@ -179,10 +179,15 @@ impl<'a> Report<'a> {
         cells.collect()
     }
 
+    /// A count of ticks, in seconds.
+    fn seconds(&self, ticks: u64) -> String {
+        format!("{:.2}", ticks as f64 / self.options.ticks_per_second)
+    }
+
     fn raw(&self, count: u64) -> String {
         match self.merged.kind {
             Some(Kind::Alloc | Kind::Count) => format!("({})", with_commas(count)),
-            Some(Kind::Time) => format!("({}s)", seconds(count)),
+            Some(Kind::Time) => format!("({}s)", self.seconds(count)),
             None => String::new(),
         }
     }
@@ -223,7 +228,7 @@ impl<'a> Report<'a> {
             }
             Some(Kind::Count) => writeln!(out, "{} ticks", with_commas(totals.total))?,
             Some(Kind::Time) => {
-                let (total, gc) = (seconds(totals.total), seconds(totals.total_gc));
+                let [total, gc] = [totals.total, totals.total_gc].map(|ticks| self.seconds(ticks));
                 writeln!(out, "{total} seconds of CPU time ({gc} seconds GC)")?;
             }
             None => {}
@@ -271,11 +276,6 @@ impl<'a> Report<'a> {
         rows.sort_by(|a, b| percent(b).total_cmp(&percent(a)));
         rows
     }
-}
-
-/// A count of ticks, in seconds.
-fn seconds(ticks: u64) -> String {
-    format!("{:.2}", ticks as f64 / TICKS_PER_SECOND)
 }
 
 /// A number in groups of three digits.

@@ -176,3 +176,28 @@ fn the_shared_timer_ticks_too() {
     assert!(cell.ticks() >= 3);
     assert_eq!(*os::SHARERS.lock().unwrap(), 0);
 }
+
+#[test]
+fn a_rate_that_falls_short_is_told() {
+    let rate = |asked_hz, ticks, cpu_seconds| Rate {
+        asked_hz,
+        ticks,
+        cpu_seconds,
+    };
+    let short = rate(1000, 500, 2.0);
+    assert!(short.is_short());
+    assert_eq!(short.ticks_per_second(), 250.0);
+    let text = "1000 ticks a second were asked for, and the system gave 250; for seconds use \
+                `vm prof -hz 250`";
+    assert_eq!(short.summary().as_deref(), Some(text));
+    let right = rate(100, 197, 2.0);
+    assert!(!right.is_short());
+    assert_eq!(right.ticks_per_second(), 100.0);
+    let text = "100 ticks a second were asked for, and 98 came";
+    assert_eq!(right.summary().as_deref(), Some(text));
+    // So little time says nothing; and no tick in a second leaves nothing to divide by.
+    let brief = rate(100, 10, 0.4);
+    assert!(!brief.is_short() && brief.summary().is_none());
+    let silent = rate(100, 0, 1.0);
+    assert!(silent.is_short() && silent.ticks_per_second() == 100.0);
+}

@@ -133,6 +133,9 @@ impl Heap {
 
     #[cold]
     fn old_room_in_new_block(&mut self, words: usize) -> Result<*mut u64, OutOfMemory> {
+        if self.is_run_ending() {
+            return Err(self.out_of_memory(BLOCK_BYTES));
+        }
         let region = Region::new(BLOCK_BYTES).ok_or_else(|| self.out_of_memory(BLOCK_BYTES))?;
         let object = region.start();
         self.old_bytes += BLOCK_BYTES;

@@ -53,6 +53,8 @@ pub(crate) use collect::Phase;
 pub(crate) use layout::*;
 pub(crate) use weak::{Fate, Weak};
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use region::Region;
 
 /// How hard the collector is tested.
@@ -141,6 +143,9 @@ pub(crate) struct Heap {
     large_bytes: usize,
     live_bytes: usize,
     stress_countdown: u32,
+    /// The machine's attention word, so that a collection of a large heap can be given up when the
+    /// run is to end; null without a machine.
+    pub(crate) attention: *const AtomicU32,
     config: HeapConfig,
     /// Tracked blocks.
     pub(crate) weak: Weak,
@@ -178,6 +183,7 @@ impl Heap {
             large_bytes: 0,
             live_bytes: 0,
             stress_countdown: 0,
+            attention: std::ptr::null(),
             config,
             weak: Weak::default(),
             census: None,
@@ -209,6 +215,14 @@ impl Heap {
     /// Bytes that the heap holds: the nursery, old blocks and large objects.
     pub(crate) fn held_bytes(&self) -> usize {
         self.nursery.bytes() + self.old_bytes + self.large_bytes
+    }
+
+    /// Whether somebody asks for the end of the run. The heap is of no further use then: a
+    /// collection that is given up fails as one does that finds no memory.
+    fn is_run_ending(&self) -> bool {
+        // SAFETY: the attention word outlives the machine, whose heap this is.
+        let attention = unsafe { self.attention.as_ref() };
+        attention.is_some_and(|attention| attention.load(Relaxed) as u8 != 0)
     }
 
     /// Lets allocation run to the nursery's end, or, under stress, only for the next

@@ -69,6 +69,15 @@ impl HostIo {
         }
     }
 
+    /// The same input and arguments with other places to write to.
+    pub fn redirected(self, output: impl Write + 'static, error: impl Write + 'static) -> Self {
+        Self {
+            output: Box::new(output),
+            error: Box::new(error),
+            ..self
+        }
+    }
+
     /// Writes to the output.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.output.write_all(bytes)

@@ -4,6 +4,7 @@
 //! are put, and the machine's input and output. It runs on the machine's thread, with the node of
 //! the function that called it current.
 
+mod inspect;
 mod io;
 mod memory;
 mod standard;

@@ -101,10 +101,23 @@ handlers! {
     }
 }
 
+/// The bits of the attention word that hold the number of a signal.
+const SIGNAL_BITS: u32 = 0xff;
+
 /// Ends the run: the registers stay where they were, for a backtrace.
 unsafe fn trap(pc: Pc, ctx: *mut Context, sp: *mut Frame, trap: Trap) {
     // SAFETY: `ctx` is the machine's, and `sp` is above the run's first frame.
     unsafe {
+        // A collection that was given up because the run is to end has failed as if for memory.
+        let trap = match trap {
+            Trap::OutOfMemory(error) => {
+                match (*(*ctx).attention).fetch_and(!SIGNAL_BITS, Relaxed) as u8 {
+                    0 => Trap::OutOfMemory(error),
+                    signal => Trap::Interrupted(signal),
+                }
+            }
+            other => other,
+        };
         let backtrace = Backtrace::take(&*(*ctx).program, pc, sp);
         (*ctx).exit = Exit::Trap(trap, backtrace);
     }

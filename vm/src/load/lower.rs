@@ -4,6 +4,7 @@ use std::ptr;
 
 use profiler::{Node, SourceId};
 
+use super::elided::is_tail_call;
 use super::plan::{Leaves, Plan};
 use super::select::by_mode;
 use super::{
@@ -42,6 +43,7 @@ pub(super) fn lower(
                 facts,
                 leaves != Leaves::Dropped || config.counts(),
                 leaves,
+                |source| config.charged(source),
             )
         })
         .collect();
@@ -298,9 +300,13 @@ impl<'a> Lowering<'a> {
     pub(super) fn fusible<const N: usize>(&self, position: usize) -> Option<[&'a Op; N]> {
         let ops = self.plan.kept.get(position..position + N)?;
         let follow = ops[1..].iter().all(|&op| self.plan.may_follow(op));
+        // The word that counts a frame which is given up stands right before the tail call.
+        let has_tail_call =
+            self.elided().is_some() && ops.iter().any(|&op| is_tail_call(&self.facts.ops[op]));
         let splits_fuel = self.config.counts_fuel
             && (position + 1..position + N).any(|after| self.starts_fuel_block(after));
-        (follow && !splits_fuel).then(|| std::array::from_fn(|index| &self.facts.ops[ops[index]]))
+        (follow && !splits_fuel && !has_tail_call)
+            .then(|| std::array::from_fn(|index| &self.facts.ops[ops[index]]))
     }
 
     pub(super) fn emit(&mut self, handler: Handler, operands: [u8; 4], e: i32) {
@@ -321,7 +327,7 @@ impl<'a> Lowering<'a> {
         });
     }
 
-    fn push_data(&mut self, word: Word) {
+    pub(super) fn push_data(&mut self, word: Word) {
         self.code.push(word);
         self.op_of_word.push(self.current_op as u32);
     }
@@ -384,6 +390,11 @@ impl<'a> Lowering<'a> {
         HeaderSource::new(source.index()).operand() as i32
     }
 
+    /// The source that the function opens first, or that it is charged to if it opens none.
+    pub(super) fn own_source(&self) -> SourceId {
+        self.entry_sources[self.function].unwrap_or(self.base_source)
+    }
+
     /// What a direct call enters.
     pub(super) fn callee(&self, callee: u32) -> Callee {
         let caller = self.current_node();
@@ -395,7 +406,7 @@ impl<'a> Lowering<'a> {
             Mode::Current if node == caller => Mode::Off,
             mode => mode,
         };
-        let is_counted = self.config.counts() && opened.is_some();
+        let is_counted = self.config.counts() && is_source(opened);
         Callee {
             mode,
             source,
@@ -441,6 +452,7 @@ impl<'a> Lowering<'a> {
     pub(super) fn open_sources(&mut self, stack: ControlStackId) -> (*const SourceId, usize) {
         let open = context_sources(
             self.facts,
+            self.config,
             stack,
             self.base_source,
             self.entry_sources[self.function],
@@ -457,6 +469,7 @@ impl<'a> Lowering<'a> {
 /// own top level is the root of all contexts.
 fn context_sources(
     facts: &FunctionFacts,
+    config: LoadConfig<'_>,
     stack: ControlStackId,
     base: SourceId,
     opened: Option<SourceId>,
@@ -466,8 +479,15 @@ fn context_sources(
     if is_outside && base != SourceId::MAIN {
         open.push(base);
     }
-    open.extend(facts.control_stacks.sources(stack));
+    let sources = facts.control_stacks.sources(stack);
+    let charged = sources.into_iter().map(|source| config.charged(source));
+    open.extend(charged.filter(|&source| source != SourceId::CALLER));
     open
+}
+
+/// Whether a function opens a source that counts entries.
+fn is_source(opened: Option<SourceId>) -> bool {
+    opened.is_some_and(|source| source != SourceId::CALLER)
 }
 
 fn has_targets(op: &Op) -> bool {
@@ -501,7 +521,7 @@ impl Finish<'_> {
             None => self.config.sink,
         };
         function.entry_source = plan.entry_source.unwrap_or(base);
-        function.is_counted = plan.entry_source.is_some();
+        function.is_counted = is_source(plan.entry_source);
         if self.config.charge() == Charge::Fixed {
             function.nodes = facts
                 .stacks
@@ -530,7 +550,9 @@ impl Finish<'_> {
                     Mode::Off | Mode::Stack => ptr::null(),
                 },
                 open: match self.config.mode() {
-                    Mode::Stack => context_sources(facts, stack, base, plan.entry_source),
+                    Mode::Stack => {
+                        context_sources(facts, self.config, stack, base, plan.entry_source)
+                    }
                     Mode::Off | Mode::Current => Vec::new(),
                 },
             });

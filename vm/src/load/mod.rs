@@ -7,6 +7,7 @@
 //! Loading happens after verification and keeps, for each word, the op that it came from: handler
 //! tables, backtraces and listings go through that map.
 
+mod elided;
 mod fuse;
 mod lower;
 mod plan;
@@ -15,7 +16,7 @@ mod stubs;
 
 use std::ptr;
 
-use profiler::{Kind, Node, Profile, SourceId, Style};
+use profiler::{Kind, Node, Profile, SourceId};
 
 use crate::heap::{Heap, OutOfMemory};
 use crate::interp::word::{DataWord, NodeWord, Pc, Word};
@@ -75,11 +76,17 @@ impl LoadConfig<'_> {
             .is_some_and(|profile| profile.kinds().contains(kind))
     }
 
+    /// Whom code of a source is charged to: [`SourceId::CALLER`] if the profile leaves it out.
+    pub(crate) fn charged(&self, source: SourceId) -> SourceId {
+        self.profile
+            .map_or(source, |profile| profile.charged(source))
+    }
+
     /// What calls and returns do for the profile, besides counting.
     pub(crate) fn mode(&self) -> Mode {
         match self.profile {
             None => Mode::Off,
-            Some(profile) if profile.style() == Style::Stack => Mode::Stack,
+            Some(profile) if profile.data().has_contexts() => Mode::Stack,
             Some(_) if self.has(Kind::Time) => Mode::Current,
             Some(_) => Mode::Off,
         }

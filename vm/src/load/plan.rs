@@ -1,7 +1,8 @@
 //! Which ops of a function become code, and where blocks start.
 //!
 //! Without a profile Enter and Leave vanish. With one, the Enter that a function starts with is
-//! done by its callers, and a Leave before an exit by the return; only those in between stay.
+//! done by its callers, and a Leave before an exit by the return; only those in between stay, and
+//! of those not the ones whose source the profile leaves out.
 
 use crate::isa::{Op, Operand, SourceRef};
 use crate::module::Function;
@@ -36,17 +37,20 @@ pub(super) struct Plan {
     is_target: Vec<bool>,
     /// For each op whether its effect belongs to another handler range than the op before.
     is_boundary: Vec<bool>,
-    /// The source that the function opens first, for its callers to enter.
+    /// The source that the function opens first, for its callers to enter; [`SourceId::CALLER`] if
+    /// the profile leaves it out.
     pub(super) entry_source: Option<SourceId>,
 }
 
 impl Plan {
-    /// Plans a function. `keeps_enters` and `leaves` say what a profile needs.
+    /// Plans a function. `keeps_enters` and `leaves` say what a profile needs, and `charged` whom
+    /// it charges for a source.
     pub(super) fn new(
         function: &Function,
         facts: &FunctionFacts,
         keeps_enters: bool,
         leaves: Leaves,
+        charged: impl Fn(SourceId) -> SourceId,
     ) -> Self {
         let count = facts.ops.len();
         let mut is_leader = vec![false; count];
@@ -78,7 +82,7 @@ impl Plan {
             // An Enter that a loop goes back to is done where it stands, not by callers.
             Some(Op::Enter {
                 source: SourceRef(id),
-            }) if !is_leader[0] => Some(SourceId(*id)),
+            }) if !is_leader[0] => Some(charged(SourceId(*id))),
             _ => None,
         };
         let is_target = is_leader.clone();
@@ -90,7 +94,9 @@ impl Plan {
             entry_source,
         };
         for (index, op) in facts.ops.iter().enumerate() {
+            let is_left_out = |source: &SourceRef| charged(SourceId(source.0)) == SourceId::CALLER;
             let keeps = match op {
+                Op::Enter { source } | Op::Leave { source } if is_left_out(source) => false,
                 Op::Enter { .. } => {
                     let is_callers = index == 0 && !plan.is_leader[0];
                     keeps_enters && !is_callers

@@ -2,6 +2,7 @@
 
 use profiler::SourceId;
 
+use super::elided::is_tail_call;
 use super::lower::{Callee, Lowering, signature_word};
 use super::{Charge, Mode};
 use crate::heap::Value;
@@ -136,6 +137,9 @@ fn allocates_elsewhere(op: &Op) -> bool {
 impl Lowering<'_> {
     /// Writes the words of one op.
     pub(super) fn select(&mut self, op: &Op) {
+        if is_tail_call(op) {
+            self.count_elided();
+        }
         let is_published = self.config.mode() != Mode::Off;
         if self.config.charge() == Charge::Fixed && !is_published && allocates_elsewhere(op) {
             let node = self.current_node();

@@ -115,14 +115,14 @@ impl Memprof {
         heap.watch(word);
     }
 
-    /// Stops the word clock for a callback.
-    fn suspend(&mut self, heap: &mut Heap) {
+    /// Stops the word clock, for a callback or for an embedder's objects.
+    pub(crate) fn suspend(&mut self, heap: &mut Heap) {
         self.suspended_at = Some(heap.clock());
         self.watch(heap);
     }
 
-    /// Lets the word clock go on after a callback.
-    fn resume(&mut self, heap: &mut Heap) {
+    /// Lets the word clock go on.
+    pub(crate) fn resume(&mut self, heap: &mut Heap) {
         if let Some(start) = self.suspended_at.take() {
             self.hidden_words += heap.clock() - start;
         }

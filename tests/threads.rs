@@ -1,0 +1,164 @@
+//! Several machines on threads of their own: each takes its profile, and the sum loses nothing.
+
+mod support;
+
+use std::sync::Arc;
+use std::thread;
+
+use repl::assembler::vm::profiler::{Kind, KindSet, Profile, ProfileData, Rate, SourceMap, Style};
+use repl::assembler::vm::{Unit, VmConfig};
+use support::{is_stressed, machine, module_of};
+
+const THREADS: u64 = 3;
+
+/// A program that is busy for a while. Its phase of `pair`s is in a unit of its own, number 1.
+const PROGRAM: &str = "
+    fun pair(n: i) -> r {
+        p = new 1, [], [n, n]
+        ret p
+    }
+    fun spin(n: i) -> i {
+        jeq n, 0, done
+        m = sub n, 1
+        k = call spin(m)
+        p = call pair(k)
+        ret n
+    done:
+        ret 0
+    }
+    fun phase(n: i) {
+        unit = call profile_new()
+        before = call profile_switch(unit)
+    again:
+        p = call pair(n)
+        n = sub n, 1
+        jgt n, 0, again
+        before = call profile_switch(before)
+        ret
+    }
+    export fun work(n: i) {
+        call phase(1000)
+    again:
+        k = call spin(500)
+        n = sub n, 1
+        jgt n, 0, again
+        ret
+    }
+    fun main() {
+        ret
+    }";
+
+/// What one thread has to tell.
+struct Told {
+    /// The data of the machine's first unit, and that of the phase.
+    units: [ProfileData; 2],
+    bytes: u64,
+    rate: Rate,
+}
+
+/// An empty unit with the counts of another one, which the caller may keep.
+fn copy_of(data: &ProfileData) -> ProfileData {
+    let copy = data.new_like();
+    copy.absorb(data);
+    copy
+}
+
+/// Runs the program on a thread of its own, for the longer the higher its number.
+fn run(thread: u64, style: Style) -> Told {
+    let sources = module_of(PROGRAM).source_map();
+    let kinds: KindSet = "time,alloc,count".parse().expect("kinds");
+    let profile = Profile::new(kinds, sources.sources.len())
+        .with_hz(500)
+        .with_style(style);
+    let config = VmConfig {
+        profile: Some(Arc::new(profile)),
+        ..VmConfig::default()
+    };
+    let mut vm = machine(PROGRAM, config);
+    let work = vm.module().function_named("work").expect("the function");
+    let rounds = rounds(thread) as i64;
+    vm.call(work, &[rounds]).expect("the program ends well");
+    let made = vm.unit(1).expect("the unit of the phase");
+    let units = [Unit::FIRST, made].map(|unit| {
+        let data = vm.unit_data(unit).expect("a unit");
+        copy_of(data.expect("a profile is taken"))
+    });
+    Told {
+        units,
+        bytes: vm.allocated_bytes(),
+        rate: vm.tick_rate().expect("a time profile is taken"),
+    }
+}
+
+fn rounds(thread: u64) -> u64 {
+    let rounds = 10 + 5 * thread;
+    match (is_stressed(), cfg!(debug_assertions)) {
+        (true, _) => rounds,
+        (false, true) => rounds * 20,
+        (false, false) => rounds * 200,
+    }
+}
+
+/// All counts of a kind, the collector's with them.
+fn sum(data: &ProfileData, kind: Kind) -> u64 {
+    let totals = data.counts(kind).totals;
+    totals.total + totals.total_gc
+}
+
+fn calls(data: &ProfileData, sources: &SourceMap, name: &str) -> u64 {
+    let counts = data.counts(Kind::Count);
+    let is_named = |id: &usize| {
+        let name_id = sources.sources[*id].name.index();
+        sources.names[name_id].split('\t').next() == Some(name)
+    };
+    let id = (0..sources.sources.len()).find(is_named);
+    counts.sources[id.expect("the source")]
+}
+
+#[test]
+fn the_sum_over_threads_loses_nothing() {
+    let sources = module_of(PROGRAM).source_map();
+    for style in [Style::Current, Style::Stack] {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|number| thread::spawn(move || run(number, style)))
+            .collect();
+        let told: Vec<Told> = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"))
+            .collect();
+        let [all, phase] = [0, 1].map(|unit| {
+            let all = told[0].units[unit].new_like();
+            told.iter().for_each(|one| all.absorb(&one.units[unit]));
+            all
+        });
+        let rounds: u64 = (0..THREADS).map(rounds).sum();
+        assert_eq!(calls(&all, &sources, "spin"), rounds * 501);
+        assert_eq!(calls(&all, &sources, "pair"), rounds * 500);
+        assert_eq!(calls(&phase, &sources, "pair"), THREADS * 1000);
+        assert_eq!(calls(&all, &sources, "phase"), THREADS);
+        let allocated: u64 = told.iter().map(|one| one.bytes).sum();
+        let program = |data: &ProfileData| data.counts(Kind::Alloc).totals.total;
+        assert_eq!(program(&phase), THREADS * 1000 * 24);
+        assert_eq!(program(&all) + program(&phase), allocated);
+        for kind in [Kind::Time, Kind::Alloc, Kind::Count] {
+            let parts = told.iter().map(|one| sum(&one.units[0], kind));
+            assert_eq!(sum(&all, kind), parts.sum::<u64>(), "{kind} {style:?}");
+        }
+        for one in &told {
+            let charged: u64 = one.units.iter().map(|data| sum(data, Kind::Time)).sum();
+            // A tick may come right before the program's first op, or after its last one.
+            let difference = charged.abs_diff(one.rate.ticks);
+            assert!(
+                difference <= 2,
+                "{charged} charged, {:?} {style:?}",
+                one.rate
+            );
+        }
+        // Tens of milliseconds of CPU time on each thread are enough for a tick somewhere.
+        assert!(is_stressed() || sum(&all, Kind::Time) > 0, "no tick at all");
+        if style == Style::Stack {
+            let main = all.counts(Kind::Alloc).rows[2];
+            assert_eq!(main.stack, program(&all), "<main> is below everything");
+        }
+    }
+}
