@@ -6,8 +6,8 @@ use repl::assembler::vm::memprof::MemprofConfig;
 use repl::assembler::vm::profiler::{Profile, Style};
 use repl::assembler::vm::{GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig};
 
-use crate::recorder::{call, every_word, machine_with_nursery, start};
-use crate::support::{machine, module_of};
+use crate::recorder::{call, every_word, machine, machine_with_nursery, start};
+use crate::support::module_of;
 
 const PROGRAM: &str = r#"
 ; Allocates `n` blocks of two words, one in each of `n` calls that are open at once.

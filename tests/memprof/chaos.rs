@@ -10,8 +10,8 @@ use repl::assembler::vm::memprof::MemprofConfig;
 use repl::assembler::vm::profiler::{Profile, Style};
 use repl::assembler::vm::{GcStress, HeapConfig, VmConfig};
 
-use crate::recorder::{call, start};
-use crate::support::{machine, module_of};
+use crate::recorder::{call, machine, start};
+use crate::support::module_of;
 
 const CHAOS: &str = include_str!("walk/chaos.asm");
 

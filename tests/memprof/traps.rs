@@ -9,8 +9,8 @@ use repl::assembler::vm::isa::Signature;
 use repl::assembler::vm::memprof::MemprofConfig;
 use repl::assembler::vm::{HeapConfig, Interrupt, Outcome, RunError, Trap, Vm, VmConfig};
 
-use crate::recorder::{call, every_word, start};
-use crate::support::{machine, verified};
+use crate::recorder::{call, every_word, machine, start};
+use crate::support::verified;
 
 /// `alloc` does what the program's `trouble` says, once; all blocks are kept to their deaths.
 const TROUBLE: &str = r#"

@@ -11,8 +11,8 @@ use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
 use repl::assembler::vm::profiler::{Kind, Profile, Style};
 use repl::assembler::vm::{GcStress, HeapConfig, Location, Vm, VmConfig};
 
-use crate::recorder::call;
-use crate::support::{machine, module_of, profile};
+use crate::recorder::{call, machine};
+use crate::support::{module_of, profile};
 
 /// The state's raw fields: random number, steps left, checksum, depth, deepest; what the tracker
 /// has counted: samples, wrong depths, promotions, deaths, whether it switches units.
