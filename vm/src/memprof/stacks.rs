@@ -120,12 +120,22 @@ impl StackCache {
         pc
     }
 
-    /// Frames from `sp` on were popped by an exception.
-    pub(crate) fn unwind(&mut self, first: *mut Frame, sp: *mut Frame) {
+    /// Frames from `sp` on were popped by an exception. What is known of the others stays known, or
+    /// samples in a deep recursion would be dear that raises now and then.
+    ///
+    /// # Safety
+    /// As for [`StackCache::call_stack`].
+    pub(super) unsafe fn unwind(
+        &mut self,
+        program: &mut Program,
+        first: *mut Frame,
+        sp: *mut Frame,
+    ) {
         let n_frames = (sp as usize - first as usize) / size_of::<Frame>();
         if self.barrier.is_some_and(|barrier| barrier >= n_frames) {
             self.barrier = None;
-            self.forget_above_barrier();
+            // SAFETY: the caller's promise; the frame is one of those that are left.
+            unsafe { self.place_barrier(program, first, n_frames.saturating_sub(1 + self.gap)) };
         }
     }
 
