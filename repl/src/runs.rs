@@ -294,8 +294,8 @@ fn all_sources(runs: &[&Run]) -> (SourceMap, HashMap<String, usize>) {
     (sources, ids)
 }
 
-/// The counts of a kind of all runs, by the places of their sources' names. What was loaded may hold
-/// any number, so sums stop at the largest.
+/// The counts of a kind of all runs, by the places of their sources' names. What was loaded may
+/// hold any number, so sums stop at the largest.
 fn sum_of(runs: &[&Run], kind: Kind, style: Style, ids: &HashMap<String, usize>) -> Mlmon {
     let mut rows = vec![CountRow::default(); ids.len()];
     let mut totals = Totals::default();
