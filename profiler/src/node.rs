@@ -31,6 +31,11 @@ pub struct Node {
     cached_child: Link,
     /// The context that this one was made under; none for the root, and in current style.
     pub(crate) parent: Link,
+    /// What was entered from here before that: a function that calls two others in turn finds both.
+    older_child: Link,
+    older_source: AtomicU32,
+    /// The place in the order of [`crate::ProfileData::contexts`].
+    pub(crate) index: u32,
     /// The root of the tree that the node is in, which tells the units apart.
     pub(crate) root: Link,
     /// The context whose path has the same sources, each once, in the order in which they first
@@ -39,8 +44,6 @@ pub struct Node {
     /// The first of the children that are in the list, and the next one in the parent's list.
     pub(crate) first_child: Link,
     pub(crate) next_sibling: Link,
-    /// The place in the order of [`crate::ProfileData::contexts`].
-    pub(crate) index: u32,
 }
 
 impl Node {
@@ -59,11 +62,13 @@ impl Node {
             cached_source: AtomicU32::new(source.0),
             cached_child: Link::default(),
             parent: Link::default(),
+            older_child: Link::default(),
+            older_source: AtomicU32::new(source.0),
+            index,
             root: Link::default(),
             spine: Link::default(),
             first_child: Link::default(),
             next_sibling: Link::default(),
-            index,
         }
     }
 
@@ -80,12 +85,14 @@ impl Node {
     }
 
     /// Where [`ProfileData::enter`](crate::ProfileData::enter) led from here with `source`, if
-    /// that was the last source it was asked for; null if not, and in current style. Like `enter`,
-    /// this is for the thread of the VM. The node lives as long as this one.
+    /// that was one of the last two sources it was asked for; null if not, and in current style.
+    /// Like `enter`, this is for the thread of the VM. The node lives as long as this one.
     #[inline(always)]
     pub fn cached_child(&self, source: SourceId) -> *const Node {
         if self.cached_source.load(Relaxed) == source.0 {
             self.cached_child.0.load(Relaxed)
+        } else if self.older_source.load(Relaxed) == source.0 {
+            self.older_child.0.load(Relaxed)
         } else {
             ptr::null()
         }
@@ -106,6 +113,14 @@ impl Node {
     /// # Safety
     /// `child` must be in the same unit as this node.
     pub(crate) unsafe fn cache(&self, source: SourceId, child: &Node) {
+        let before = self.cached_source.load(Relaxed);
+        if before != source.0
+            && let Some(older) = self.cached_child.get()
+        {
+            self.older_source.store(before, Relaxed);
+            // SAFETY: the child that was remembered is in the same unit too.
+            unsafe { self.older_child.set(older) };
+        }
         self.cached_source.store(source.0, Relaxed);
         // SAFETY: the caller promises the same.
         unsafe { self.cached_child.set(child) };

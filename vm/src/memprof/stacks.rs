@@ -23,13 +23,24 @@ const MAX_GAP: usize = 64;
 /// What is known of the control stack since the last walk.
 #[derive(Debug, Default)]
 pub(crate) struct StackCache {
-    /// The call stacks up to the call of each frame, from the run's first one on, which no call
-    /// made, up to the barrier.
-    known: Vec<CallId>,
+    /// The frames of the last walk, from the run's first one on, which no call made.
+    walked: Vec<Walked>,
+    /// How many of them are still there for sure: those up to the barrier.
+    n_known: usize,
     /// The index of the frame that returns to the barrier.
     barrier: Option<usize>,
     /// How far below the frame that was popped last the barrier will be put when it is met.
     gap: usize,
+}
+
+/// A frame of the last walk.
+#[derive(Clone, Copy, Debug)]
+struct Walked {
+    /// Where it returned to. With the same frames below it, a frame that returns there has the
+    /// same call stack.
+    return_pc: Pc,
+    /// The call stack up to its call.
+    call: CallId,
 }
 
 impl StackCache {
@@ -47,11 +58,22 @@ impl StackCache {
         pc: Pc,
     ) -> CallId {
         let n_frames = (sp as usize - first as usize) / size_of::<Frame>();
-        if self.known.is_empty() {
-            self.known.push(CallTree::ROOT);
+        if self.walked.is_empty() {
+            self.walked.push(Walked {
+                return_pc: program.halt(),
+                call: CallTree::ROOT,
+            });
         }
-        let mut call = self.known[self.known.len() - 1];
-        for index in self.known.len()..n_frames {
+        let mut index = self.n_known.max(1);
+        // Most programs come back to where they have been.
+        // SAFETY: the frame lies below `sp`.
+        while index < n_frames.min(self.walked.len())
+            && self.walked[index].return_pc == unsafe { (*first.add(index)).pc }
+        {
+            index += 1;
+        }
+        let mut call = self.walked[index - 1].call;
+        while index < n_frames {
             // SAFETY: the frame lies below `sp`.
             let return_pc = program.return_pc(unsafe { (*first.add(index)).pc });
             call = match program.is_callback_return(return_pc) {
@@ -59,7 +81,17 @@ impl StackCache {
                 true => call,
                 false => calls.child(call, program.site(return_pc.wrapping_sub(1))),
             };
-            self.known.push(call);
+            let walked = Walked { return_pc, call };
+            match self.walked.get_mut(index) {
+                // The frames above it are as they were if this one is.
+                Some(before) if before.return_pc == return_pc && before.call == call => {}
+                Some(_) => {
+                    self.walked.truncate(index);
+                    self.walked.push(walked);
+                }
+                None => self.walked.push(walked),
+            }
+            index += 1;
         }
         let call = calls.child(call, program.site(pc));
         self.gap = MIN_GAP;
@@ -107,8 +139,14 @@ impl StackCache {
         *self = Self::default();
     }
 
+    /// Forgets the call stacks: their tree is no more. The barrier may stay where it is.
+    pub(super) fn forget(&mut self) {
+        self.walked = Vec::new();
+        self.n_known = 0;
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
-        self.known.capacity() * size_of::<CallId>()
+        self.walked.capacity() * size_of::<Walked>()
     }
 
     /// Moves the barrier to frame `index`; the first frame never has it.
@@ -138,6 +176,6 @@ impl StackCache {
 
     /// Nothing is known of frames above the barrier once the machine goes on.
     fn forget_above_barrier(&mut self) {
-        self.known.truncate(self.barrier.unwrap_or(0) + 1);
+        self.n_known = (self.barrier.unwrap_or(0) + 1).min(self.walked.len());
     }
 }
