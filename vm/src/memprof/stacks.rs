@@ -65,17 +65,17 @@ impl StackCache {
             });
         }
         let mut index = self.n_known.max(1);
+        // SAFETY: callers pass the index of a frame below `sp`.
+        let pc_of = |index: usize| unsafe { (*first.add(index)).pc };
         // Most programs come back to where they have been.
-        // SAFETY: the frame lies below `sp`.
         while index < n_frames.min(self.walked.len())
-            && self.walked[index].return_pc == unsafe { (*first.add(index)).pc }
+            && self.walked[index].return_pc == pc_of(index)
         {
             index += 1;
         }
         let mut call = self.walked[index - 1].call;
         while index < n_frames {
-            // SAFETY: the frame lies below `sp`.
-            let return_pc = program.return_pc(unsafe { (*first.add(index)).pc });
+            let return_pc = program.return_pc(pc_of(index));
             call = match program.is_callback_return(return_pc) {
                 // A callback's own frame is not a call of the program.
                 true => call,
