@@ -87,8 +87,8 @@ them; `r` ones are references. [profiling.md](profiling.md) has more on those th
         "
 ## Faults
 
-What the machine raises on a program's behalf: a record with the tag {FAULT_TAG} and the fault's code in its
-raw field 0.
+What the machine raises on a program's behalf: a record with the tag {FAULT_TAG} and the fault's
+code in its raw field 0.
 
 | code | fault |
 |---|---|
