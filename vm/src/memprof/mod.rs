@@ -170,6 +170,7 @@ impl Memprof {
         }
         if self.profiles.is_empty() {
             self.calls = CallTree::default();
+            self.stack.forget_calls();
         }
     }
 }

@@ -24,7 +24,7 @@ const MAX_GAP: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct StackCache {
     /// The call stacks up to the call of each frame, from the run's first one on, which no call
-    /// made, up to the barrier.
+    /// made, up to the barrier or less far.
     known: Vec<CallId>,
     /// The index of the frame that returns to the barrier.
     barrier: Option<usize>,
@@ -95,6 +95,11 @@ impl StackCache {
             self.barrier = None;
             self.forget_above_barrier();
         }
+    }
+
+    /// Forgets the call stacks: the tree that they are in is given back. The barrier stays.
+    pub(super) fn forget_calls(&mut self) {
+        self.known = Vec::new();
     }
 
     /// Takes the barrier away and forgets all.
