@@ -324,8 +324,11 @@ fn call_stacks_are_whole_after_all_profiles_were_discarded() {
     assert_eq!(vm.run(), Ok(Outcome::Returned(vec![13])));
 }
 
+/// A host function without parameters and results, by its name.
+type Offered = (&'static str, Box<dyn Fn(&mut HostCall)>);
+
 /// Hosts of these functions without parameters and results, besides the standard ones.
-fn hosts_with(functions: Vec<(&str, Box<dyn Fn(&mut HostCall)>)>) -> Hosts {
+fn hosts_with(functions: Vec<Offered>) -> Hosts {
     let io = HostIo::new(
         std::io::empty(),
         std::io::sink(),
@@ -390,7 +393,7 @@ fn callbacks_of_a_snapshot_come_before_the_call_that_it_is_taken_at() {
         }";
     let interrupt = Interrupt::new();
     let told = Rc::new(RefCell::new(Vec::new()));
-    let tell = |name: &'static str| -> (&str, Box<dyn Fn(&mut HostCall)>) {
+    let tell = |name: &'static str| -> Offered {
         let told = told.clone();
         (name, Box::new(move |_| told.borrow_mut().push(name)))
     };
