@@ -251,6 +251,17 @@ fn ctrl_c_stops_what_runs_and_the_session_goes_on() {
     terminal.expect("error: interrupted\r\n");
     terminal.expect("kept as #1, partial\r\n");
     terminal.expect("vm> ");
+    // A run that was stopped at a breakpoint and goes on is stopped too.
+    terminal.ask(":break spin", "runs stop at spin");
+    terminal.send(&format!("spin(){ENTER}"));
+    terminal.expect("stopped in spin");
+    terminal.expect("vm[stopped]> ");
+    terminal.send(&format!(":continue{ENTER}"));
+    terminal.expect("begun");
+    terminal.send(CTRL_C);
+    terminal.expect("error: interrupted\r\n");
+    terminal.expect("vm> ");
+    terminal.ask(":break off", "runs do not stop");
     // A program that waits gets a line.
     terminal.send(&format!("wait(){ENTER}"));
     terminal.expect("begun");

@@ -157,6 +157,9 @@ fn objects_that_make_no_sense_are_refused() {
         assert_eq!(result, Err(HoldError::Malformed(0)), "{object:?}");
     }
     let mut vm = machine(RETURN, &Interrupt::new());
+    assert_eq!(vm.hold(&[record(vec![])]), Ok(()));
+    assert_eq!(vm.hold(&[record(vec![])]), Err(HoldError::TooLate));
+    let mut vm = machine(RETURN, &Interrupt::new());
     let error = vm.run().expect_err("nothing is held");
     assert!(matches!(error, RunError::Uncaught { .. }), "{error:?}");
 }
@@ -177,6 +180,11 @@ fn an_interrupt_gives_up_a_collection() {
         assert_eq!(vm.heap_stats().major_collections, 0, "it was not finished");
     }
     assert!(!interrupt.is_raised(), "the interrupt has been seen");
+    assert_eq!(
+        vm.read_back(1, 10).objects,
+        [],
+        "nothing is read of a heap that has failed"
+    );
     // The machine can be used again.
     let live = vm.module().function_named("live").expect("the function");
     assert_eq!(vm.call(live, &[]), Ok(Outcome::Returned(vec![5])));

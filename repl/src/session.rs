@@ -1,6 +1,7 @@
 //! A session: what is defined, bound, kept and set, and what each entry does. It knows no
 //! terminal: an entry goes in, a text comes out.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use assembler::vm::module::Module;
@@ -148,6 +149,14 @@ impl Session {
     /// Whether an entry goes on in the next line.
     pub fn is_open(entry: &str) -> bool {
         validate::is_open(entry)
+    }
+
+    /// Loads a file, as `:load` does, and says so.
+    pub fn load(&mut self, path: &Path) -> String {
+        commands::load_file(self, path).unwrap_or_else(|message| {
+            self.n_errors += 1;
+            format!("error: {}\n", message.trim_end())
+        })
     }
 
     /// Gives back what the last evaluation took of memory. To be called when its answer has been

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, IsTerminal};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use repl::{Reply, Session, SessionIo, SharedLines};
+use repl::{Session, SessionIo, SharedLines};
 
 use super::fail;
 use crate::cli::{ReplArgs, exit};
@@ -34,9 +34,8 @@ pub(crate) fn run(args: &ReplArgs) -> ExitCode {
         session = session.with_gc_stress();
     }
     for file in &args.files {
-        if let Reply::Text(text) = session.answer(&format!(":load {}", file.display()))
-            && let Err(error) = session.io().write_text(&text)
-        {
+        let text = session.load(file);
+        if let Err(error) = session.io().write_text(&text) {
             return fail(&format!("standard output: {error}"), exit::FAILED);
         }
     }

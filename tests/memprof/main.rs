@@ -9,9 +9,13 @@ mod support;
 #[allow(dead_code, reason = "programs are not shrunk here")]
 mod smith;
 
+mod budgets;
+mod chaos;
+mod counts;
 mod oracle;
 mod profiles;
 mod programs;
 mod random;
 mod recorder;
 mod traps;
+mod walk;

@@ -5,8 +5,7 @@ use repl::assembler::vm::memprof::{
 };
 use repl::assembler::vm::{HeapConfig, Outcome, RunError, Trap, VmConfig};
 
-use crate::recorder::{call, every_word, machine_with_nursery, start};
-use crate::support::machine;
+use crate::recorder::{call, every_word, machine, machine_with_nursery, start};
 
 /// Keeps a large array and many small blocks, drops them, and fails in several ways.
 const LIVES: &str = r#"

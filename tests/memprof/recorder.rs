@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, ProfileId, Source, Tracker};
 use repl::assembler::vm::{HeapConfig, Outcome, Vm, VmConfig};
 
-use crate::support::machine;
+use crate::support::verified;
 
 /// A sampled block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +106,14 @@ pub(crate) fn start(vm: &mut Vm, config: MemprofConfig) -> (ProfileId, Rc<RefCel
         .memprof_start(config, tracker)
         .expect("the profile starts");
     (profile, record)
+}
+
+/// A machine for text, without input, whose output goes nowhere. It collects when its
+/// configuration says: these tests count what collections do, and ask for stress themselves.
+pub(crate) fn machine(text: &str, config: VmConfig) -> Vm {
+    let (none, sink) = (std::io::empty(), std::io::sink());
+    let io = HostIo::new(none, sink, std::io::sink(), Vec::new());
+    Vm::new(verified(text), Hosts::standard(io), config).expect("a machine can be made")
 }
 
 /// A machine with a nursery of this size.

@@ -1,10 +1,16 @@
 //! Runs that end inside callbacks: the machine and its profiles are fine afterwards. A callback
 //! that ends its thread is the nearest thing upstream (`thread_exit_in_callback`).
 
-use repl::assembler::vm::{HeapConfig, Outcome, RunError, Trap, Vm, VmConfig};
+use std::cell::RefCell;
+use std::rc::Rc;
 
-use crate::recorder::{call, every_word, start};
-use crate::support::machine;
+use repl::assembler::vm::host::{HostIo, Hosts};
+use repl::assembler::vm::isa::Signature;
+use repl::assembler::vm::memprof::MemprofConfig;
+use repl::assembler::vm::{HeapConfig, Interrupt, Outcome, RunError, Trap, Vm, VmConfig};
+
+use crate::recorder::{call, every_word, machine, start};
+use crate::support::verified;
 
 /// `alloc` does what the program's `trouble` says, once; all blocks are kept to their deaths.
 const TROUBLE: &str = r#"
@@ -273,4 +279,71 @@ fn an_exception_that_nobody_handles_in_a_callback() {
     });
     assert!(places.is_sorted(), "{text}");
     assert_fine(&mut vm, true);
+}
+
+/// Promotion raises; a snapshot in the loop promotes.
+const SNAPSHOT: &str = r#"
+host snapshot() -> ()
+closure fun alloc(n: i, size: i, source: i) -> (i, r) {
+    value = null
+    ret 1, value
+}
+closure fun promote(value: r) -> (i, r) {
+    raise value
+}
+export fun work() -> i {
+    nil = null
+    a = closure alloc, [], []
+    p = closure promote, [], []
+    t = new 0, [a, a, p, nil, nil], []
+    rate = 1.0
+    zero = 0
+    profile: i = call memprof_start(rate, zero, zero, t)
+    kept = new 1, [], [zero]
+    n = 1
+    try caught(e) {
+        call snapshot()
+    again:
+        n = add n, 1
+        jgt n, 0, again
+    }
+    n = tag kept
+    ret n
+caught:
+    n = tag kept
+    n = add n, 41
+    ret n
+}
+fun main() { ret }
+"#;
+
+#[test]
+fn what_a_snapshot_collects_is_told_before_the_op_that_saw_to_it() {
+    let io = HostIo::new(
+        std::io::empty(),
+        std::io::sink(),
+        std::io::sink(),
+        Vec::new(),
+    );
+    let mut hosts = Hosts::standard(io);
+    let interrupt: Rc<RefCell<Option<Interrupt>>> = Rc::default();
+    let asked = interrupt.clone();
+    hosts.offer("snapshot", Signature::default(), move |_| {
+        if let Some(interrupt) = &*asked.borrow() {
+            interrupt.snapshot();
+        }
+        Ok(())
+    });
+    let config = VmConfig {
+        fuel: Some(100_000),
+        sampling: Some(MemprofConfig::default()),
+        ..VmConfig::default()
+    };
+    let mut vm = Vm::new(verified(SNAPSHOT), hosts, config).expect("a machine");
+    *interrupt.borrow_mut() = Some(vm.interrupt());
+    let n_snapshots = Rc::new(RefCell::new(0));
+    let count = n_snapshots.clone();
+    vm.on_snapshot(move |_| *count.borrow_mut() += 1);
+    assert_eq!(call(&mut vm, "work", &[]), [42]);
+    assert_eq!(*n_snapshots.borrow(), 1);
 }

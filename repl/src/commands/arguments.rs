@@ -113,10 +113,52 @@ pub(super) fn size(word: &str) -> Result<usize, String> {
     number.checked_mul(1 << shift).ok_or_else(wrong)
 }
 
+/// Words as a shell has them: white space separates, quotes of either kind and backslashes join.
+pub(super) fn words(text: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            char if char.is_whitespace() => words.extend(word.take()),
+            quote @ ('\'' | '"') => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match chars.next() {
+                        Some(char) if char == quote => break,
+                        Some(char) => word.push(char),
+                        None => return Err("a quote is not closed".into()),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().extend(chars.next()),
+            char => word.get_or_insert_default().push(char),
+        }
+    }
+    words.extend(word);
+    Ok(words)
+}
+
 /// No argument at all.
 pub(super) fn none(text: &str, command: &str) -> Result<(), String> {
     match text {
         "" => Ok(()),
         _ => Err(format!("`{command}` takes no arguments")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        let split = |text| words(text).map(|words| words.join("|"));
+        assert_eq!(split(" a  b "), Ok("a|b".into()));
+        assert_eq!(
+            split(r#"a\ b 'c d'"e f" '' g\"#),
+            Ok("a b|c de f||g".into())
+        );
+        assert_eq!(split("'a"), Err("a quote is not closed".into()));
     }
 }

@@ -15,13 +15,13 @@ pub(super) fn load(session: &mut Session, text: &str) -> Result<String, String> 
         return Err("`:load` takes files, assembly or .bc".into());
     }
     let mut answer = String::new();
-    for file in text.split_whitespace() {
-        answer += &load_file(session, Path::new(file))?;
+    for file in arguments::words(text)? {
+        answer += &load_file(session, Path::new(&file))?;
     }
     Ok(answer)
 }
 
-fn load_file(session: &mut Session, path: &Path) -> Result<String, String> {
+pub(crate) fn load_file(session: &mut Session, path: &Path) -> Result<String, String> {
     let defined = session.program.load(path)?;
     Ok(describe_loaded(path, &defined))
 }
@@ -55,15 +55,16 @@ pub(super) fn reload(session: &mut Session, text: &str) -> Result<String, String
 }
 
 pub(super) fn save(session: &mut Session, text: &str) -> Result<String, String> {
-    if text.is_empty() {
+    let words = arguments::words(text)?;
+    let [file] = words.as_slice() else {
         return Err("`:save` takes the name of a .bc file".into());
-    }
+    };
     let linked = session.program.link_all()?;
     let linked = assembler::link::with_call_graph(linked).map_err(|error| error.to_string())?;
     let bytes = module::write(&linked);
-    std::fs::write(text, &bytes).map_err(|error| format!("{text}: {error}"))?;
+    std::fs::write(file, &bytes).map_err(|error| format!("{file}: {error}"))?;
     Ok(format!(
-        "{text}: {} functions, {} bytes\n",
+        "{file}: {} functions, {} bytes\n",
         linked.functions.len(),
         render::count(bytes.len() as u64)
     ))

@@ -10,7 +10,7 @@ mod help;
 mod profile;
 mod table;
 
-pub(crate) use files::signature;
+pub(crate) use files::{load_file, signature};
 pub(crate) use help::form;
 pub use help::{command_names, manual};
 pub(crate) use table::COMMANDS;

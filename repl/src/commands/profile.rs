@@ -137,12 +137,13 @@ pub(super) fn reset(session: &mut Session, text: &str) -> Result<String, String>
 }
 
 pub(super) fn write(session: &mut Session, text: &str) -> Result<String, String> {
-    if text.is_empty() {
+    let words = arguments::words(text)?;
+    let [file] = words.as_slice() else {
         return Err("`:prof write` takes a file".into());
-    }
+    };
     let recording = session.recording.as_ref().ok_or(NOT_ON)?;
     match &recording.sum {
-        Some(run) => write_run(run, Path::new(text)),
+        Some(run) => write_run(run, Path::new(file)),
         None => Err("nothing was evaluated since the profile was switched on".into()),
     }
 }
@@ -195,7 +196,7 @@ pub(super) fn show(session: &mut Session, text: &str) -> Result<String, String> 
         _ => (Arguments::default(), text),
     };
     let (_, run) = number.run(session)?;
-    let words = words_of(rest)?;
+    let words = arguments::words(rest)?;
     if words.is_empty() {
         return run.table();
     }
@@ -212,24 +213,6 @@ pub(super) fn show(session: &mut Session, text: &str) -> Result<String, String> 
         return Err("`:prof show` takes a run and options of `vm prof`".into());
     }
     run.tables(&run.kinds(), &invocation.options)
-}
-
-/// Words, of which some may stand in single quotes.
-fn words_of(text: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut rest = text.trim();
-    while !rest.is_empty() {
-        if let Some(quoted) = rest.strip_prefix('\'') {
-            let (word, after) = quoted.split_once('\'').ok_or("a quote is not closed")?;
-            words.push(word.to_owned());
-            rest = after.trim_start();
-        } else {
-            let (word, after) = split_word(rest);
-            words.push(word.to_owned());
-            rest = after;
-        }
-    }
-    Ok(words)
 }
 
 pub(super) fn show_tree(session: &mut Session, text: &str) -> Result<String, String> {
@@ -386,10 +369,10 @@ fn program_path(path: &Path) -> PathBuf {
 }
 
 pub(super) fn load(session: &mut Session, text: &str) -> Result<String, String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
+    let words = arguments::words(text)?;
     let (file, program) = match words.as_slice() {
-        [file] => (Path::new(*file), program_path(Path::new(file))),
-        [file, program] => (Path::new(*file), PathBuf::from(program)),
+        [file] => (Path::new(file), program_path(Path::new(file))),
+        [file, program] => (Path::new(file), PathBuf::from(program)),
         _ => return Err("`:prof load` takes a profile and perhaps its program".into()),
     };
     if words.len() == 1

@@ -28,7 +28,7 @@ commands! {
     ":load" "FILE..." Program Files
         "defines the functions of files, assembly or .bc"
         "A file may call functions that are defined already. What it defines replaces functions of
-the same name. Its `main` becomes what `:run` runs."
+the same name. Its `main` becomes what `:run` runs. Names with spaces stand in quotes."
         files::load;
     ":reload" "" Program Nothing
         "loads the files again that were loaded"

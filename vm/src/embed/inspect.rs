@@ -74,6 +74,8 @@ pub enum HoldError {
     Malformed(u32),
     /// Somebody asks for the end by an [`Interrupt`].
     Interrupted,
+    /// The machine holds objects already, or its program has run and allocated some.
+    TooLate,
 }
 
 impl fmt::Display for HoldError {
@@ -81,6 +83,7 @@ impl fmt::Display for HoldError {
         match self {
             Self::OutOfMemory(error) => error.fmt(f),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::TooLate => f.write_str("objects must be held once, before the first run"),
             Self::Malformed(index) => write!(f, "object {index} does not fit this program"),
         }
     }
@@ -141,15 +144,18 @@ impl Vm {
     /// the first run. No profile is charged, and no counter of the heap knows of it.
     ///
     /// # Errors
-    /// When there is no memory, or an object makes no sense.
+    /// When there is no memory, an object makes no sense, or it is too late.
     pub fn hold(&mut self, objects: &[ObjectData]) -> Result<(), HoldError> {
         for (index, object) in objects.iter().enumerate() {
             if !is_well_formed(object, objects.len(), &self.program) {
                 return Err(HoldError::Malformed(index as u32));
             }
         }
-        // SAFETY: no run is going on, so no frame is open and no register will be read.
-        unsafe { self.ctx.stack.clear() };
+        // Nothing but what is built here may be in the heap: no other references are kept up to
+        // date below.
+        if !self.ctx.handles.is_empty() || self.ctx.heap.allocated_bytes() > 0 {
+            return Err(HoldError::TooLate);
+        }
         let stats = self.ctx.heap.stats();
         let ctx = &mut *self.ctx;
         memory::set_looking(ctx, true);
@@ -196,8 +202,12 @@ impl Vm {
 
     /// Reads the objects that are held as they are now, and what the first `n_refs` reference
     /// results of the last run, which must have returned, lead to. Beyond `limit` objects others
-    /// are left [`Datum::Unread`], breadth first.
+    /// are left [`Datum::Unread`], breadth first. Nothing is read of a heap that has failed.
     pub fn read_back(&self, n_refs: u8, limit: usize) -> ReadBack {
+        // A heap that has failed holds objects that are half copied.
+        if self.ctx.broken.is_some() {
+            return ReadBack::default();
+        }
         let first = self.ctx.stack.first_refs();
         let result = |index: u8| {
             let operand = (u8::MAX - index) as usize;
@@ -301,8 +311,8 @@ impl Vm {
     fn collect_held(&mut self, bytes: usize, force: Option<Phase>) -> Result<(), HoldError> {
         let Context { heap, handles, .. } = &mut *self.ctx;
         let mut roots = [(handles.as_mut_ptr(), handles.len())];
-        // SAFETY: every handle is a reference; the stacks were cleared, so nothing else refers
-        // into the heap that will be used again.
+        // SAFETY: every handle is a reference. The heap was empty when the first object was built,
+        // so nothing else refers into it.
         let result = unsafe { heap.collect(bytes, force, &mut roots) };
         self.ctx.broken = result.err();
         result.map_err(HoldError::OutOfMemory)

@@ -331,10 +331,10 @@ impl HostCall {
         Ok(())
     }
 
-    /// Sees to snapshots, and gives the number of the signal that asks for the end of the run, if
-    /// one does. A host function that waits should look now and then, and end with
-    /// [`HostError::Interrupted`].
-    pub fn interrupted(&self) -> Option<u8> {
+    /// Sees to snapshots, for which it may collect, and gives the number of the signal that asks
+    /// for the end of the run, if one does. A host function that waits should look now and then,
+    /// and end with [`HostError::Interrupted`].
+    pub fn interrupted(&mut self) -> Option<u8> {
         let Self {
             pc,
             caller_refs,

@@ -346,8 +346,8 @@ fn output_failed(error: io::Error) -> HostError {
 }
 
 fn read_line(call: &mut HostCall) -> Result<(), HostError> {
-    let attention: *const HostCall = call;
-    // SAFETY: the call outlives the read, which looks at the attention flag only.
+    let attention: *mut HostCall = call;
+    // SAFETY: the call outlives the read, which has nothing of the heap that a snapshot could move.
     let interrupted = || unsafe { (*attention).interrupted() };
     let line = call.io().read_line(interrupted);
     match line.map_err(|error| HostError::Io(format!("cannot read the input: {error}")))? {

@@ -379,7 +379,8 @@ unsafe fn unwind(
                     machine.publish(handler.node);
                 }
                 (*ctx).resume = at;
-                (*ctx).memprof.unwind((*ctx).stack.first_frame(), at.sp);
+                let first = (*ctx).stack.first_frame();
+                (*ctx).memprof.unwind(&mut *(*ctx).program, first, at.sp);
                 callbacks::arm_at(ctx, at.pc);
                 return true;
             }
@@ -421,6 +422,8 @@ unsafe fn see_to_attention(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut F
             trap(pc, ctx, sp, Trap::OutOfMemory(error));
             return false;
         }
+        // The op has not been done yet, and may go elsewhere than to the one behind it.
+        callbacks::arm_at(ctx, pc);
         match signal {
             None => true,
             Some(signal) => {

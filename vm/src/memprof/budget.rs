@@ -21,6 +21,8 @@ pub(super) struct Budgets {
 struct Budget {
     /// The number of the first word beyond the budget.
     end: u64,
+    /// The first word that neither this budget nor one outside of it allows.
+    first_end: u64,
     /// The control stack's top in the function that asked for it; null for the embedder.
     sp: *mut Frame,
     is_exceeded: bool,
@@ -29,8 +31,10 @@ struct Budget {
 impl Budgets {
     /// Opens a budget that allows words up to number `end`.
     pub(super) fn open(&mut self, end: u64, sp: *mut Frame) {
+        self.unwind(sp);
         self.open.push(Budget {
             end,
+            first_end: end.min(self.next_end()),
             sp,
             is_exceeded: false,
         });
@@ -39,6 +43,7 @@ impl Budgets {
     /// Closes the innermost budget; the first word beyond it, unless it was exceeded. `None` when
     /// none is open in the function whose stack top is `sp`.
     pub(super) fn close(&mut self, sp: *mut Frame) -> Option<Option<u64>> {
+        self.unwind(sp);
         self.open.last().filter(|budget| budget.sp == sp)?;
         let budget = self.open.pop()?;
         Some((!budget.is_exceeded).then_some(budget.end))
@@ -46,30 +51,35 @@ impl Budgets {
 
     /// The first word that no budget allows.
     pub(super) fn next_end(&self) -> u64 {
-        let ends = self.open.iter().filter(|budget| !budget.is_exceeded);
-        ends.map(|budget| budget.end).min().unwrap_or(u64::MAX)
+        self.open.last().map_or(u64::MAX, |budget| budget.first_end)
     }
 
-    /// Notes that words up to number `to` are wanted; whether a budget forbids that.
-    pub(super) fn exceed(&mut self, to: u64) -> bool {
-        let mut is_exceeded = false;
-        for budget in &mut self.open {
-            if !budget.is_exceeded && budget.end < to {
-                budget.is_exceeded = true;
-                is_exceeded = true;
-            }
+    /// Notes that words up to number `to` are wanted in the function whose stack top is `sp`;
+    /// whether a budget forbids that.
+    pub(super) fn exceed(&mut self, to: u64, sp: *mut Frame) -> bool {
+        self.unwind(sp);
+        if self.next_end() >= to {
+            return false;
         }
-        is_exceeded
+        let mut first_end = u64::MAX;
+        for budget in &mut self.open {
+            budget.is_exceeded |= budget.end < to;
+            if !budget.is_exceeded {
+                first_end = first_end.min(budget.end);
+            }
+            budget.first_end = first_end;
+        }
+        true
     }
 
     /// Closes the budgets of functions that have been left, by an exception or by a return without
     /// an end of the budget: those above the top.
     pub(super) fn unwind(&mut self, sp: *mut Frame) {
-        self.open.retain(|budget| budget.sp <= sp);
+        while self.open.pop_if(|budget| budget.sp > sp).is_some() {}
     }
 
     /// Closes the budgets of all functions, at the end of a run.
     pub(super) fn end_run(&mut self) {
-        self.open.retain(|budget| budget.sp.is_null());
+        self.unwind(std::ptr::null_mut());
     }
 }

@@ -102,7 +102,6 @@ impl Context {
     /// Opens an allocation budget that allows words up to number `end`, in the function whose
     /// control stack top is `sp`, or for the embedder.
     pub(crate) fn open_budget(&mut self, end: u64, sp: *mut crate::interp::word::Frame) {
-        self.memprof.budgets.unwind(sp);
         self.memprof.budgets.open(end, sp);
         self.memprof.watch(&mut self.heap);
     }
@@ -110,7 +109,6 @@ impl Context {
     /// Closes the innermost budget, if it was opened by the same function: the words that are left
     /// of it, 0 when it was exceeded.
     pub(crate) fn close_budget(&mut self, sp: *mut crate::interp::word::Frame) -> Option<u64> {
-        self.memprof.budgets.unwind(sp);
         let end = self.memprof.budgets.close(sp)?;
         self.memprof.watch(&mut self.heap);
         let clock = self.memprof.clock(&self.heap);

@@ -55,6 +55,7 @@ use profiler::sampling::CallTree;
 
 use crate::heap::{Fate, Heap};
 use crate::interp::word::Frame;
+use crate::load::Program;
 use budget::Budgets;
 use callbacks::Callbacks;
 use entries::{Entries, Event, EventKind};
@@ -129,8 +130,17 @@ impl Memprof {
     }
 
     /// An exception has left the frames from `sp` on.
-    pub(crate) fn unwind(&mut self, first: *mut Frame, sp: *mut Frame) {
-        self.stack.unwind(first, sp);
+    ///
+    /// # Safety
+    /// `first` is the run's first frame, and the frames up to `sp` are whole.
+    pub(crate) unsafe fn unwind(
+        &mut self,
+        program: &mut Program,
+        first: *mut Frame,
+        sp: *mut Frame,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { self.stack.unwind(program, first, sp) };
         self.budgets.unwind(sp);
     }
 

@@ -101,6 +101,12 @@ impl Profiles {
         self.states.iter().flatten().any(|one| one.is_running)
     }
 
+    /// Whether a program has a tracker that is not discarded.
+    pub(super) fn has_closures(&self) -> bool {
+        let is_its = |one: &ProfileState| matches!(one.listener, Listener::Closures);
+        self.states.iter().flatten().any(is_its)
+    }
+
     /// Tells native trackers that a collection is over.
     pub(super) fn collected(&mut self, is_major: bool) {
         for state in self.states.iter_mut().flatten() {

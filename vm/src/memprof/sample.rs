@@ -138,8 +138,7 @@ unsafe fn sample(
         let heap = &mut (*ctx).heap;
         let from = memprof.clock(heap);
         let to = from.saturating_add(words);
-        memprof.budgets.unwind(sp);
-        if memprof.budgets.exceed(to) {
+        if memprof.budgets.exceed(to, sp) {
             memprof.watch(heap);
             return None;
         }
@@ -241,6 +240,11 @@ pub(crate) unsafe fn collection_is_over(ctx: *mut Context, is_major: bool) {
         let heap = &mut (*ctx).heap;
         let mut fates = std::mem::take(&mut memprof.fates);
         heap.weak.take_fates(&mut fates);
+        // The table's order depends on whatever else is tracked. Programs must not.
+        if memprof.profiles.has_closures() {
+            let entries = &memprof.entries;
+            fates.sort_by_key(|&(index, _)| entries.get(index).map(|entry| entry.clock));
+        }
         for (index, fate) in fates.drain(..) {
             memprof.meet_fate(heap, index, fate);
         }

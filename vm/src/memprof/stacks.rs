@@ -65,17 +65,17 @@ impl StackCache {
             });
         }
         let mut index = self.n_known.max(1);
+        // SAFETY: callers pass the index of a frame below `sp`.
+        let pc_of = |index: usize| unsafe { (*first.add(index)).pc };
         // Most programs come back to where they have been.
-        // SAFETY: the frame lies below `sp`.
         while index < n_frames.min(self.walked.len())
-            && self.walked[index].return_pc == unsafe { (*first.add(index)).pc }
+            && self.walked[index].return_pc == pc_of(index)
         {
             index += 1;
         }
         let mut call = self.walked[index - 1].call;
         while index < n_frames {
-            // SAFETY: the frame lies below `sp`.
-            let return_pc = program.return_pc(unsafe { (*first.add(index)).pc });
+            let return_pc = program.return_pc(pc_of(index));
             call = match program.is_callback_return(return_pc) {
                 // A callback's own frame is not a call of the program.
                 true => call,
@@ -120,12 +120,22 @@ impl StackCache {
         pc
     }
 
-    /// Frames from `sp` on were popped by an exception.
-    pub(crate) fn unwind(&mut self, first: *mut Frame, sp: *mut Frame) {
+    /// Frames from `sp` on were popped by an exception. What is known of the others stays known, or
+    /// samples in a deep recursion would be dear that raises now and then.
+    ///
+    /// # Safety
+    /// As for [`StackCache::call_stack`].
+    pub(super) unsafe fn unwind(
+        &mut self,
+        program: &mut Program,
+        first: *mut Frame,
+        sp: *mut Frame,
+    ) {
         let n_frames = (sp as usize - first as usize) / size_of::<Frame>();
         if self.barrier.is_some_and(|barrier| barrier >= n_frames) {
             self.barrier = None;
-            self.forget_above_barrier();
+            // SAFETY: the caller's promise; the frame is one of those that are left.
+            unsafe { self.place_barrier(program, first, n_frames.saturating_sub(1 + self.gap)) };
         }
     }
 
