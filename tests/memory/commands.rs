@@ -1,7 +1,7 @@
 //! The commands that take and show memory profiles.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -115,10 +115,12 @@ fn the_seed_decides_alone_what_is_sampled() {
     assert!(first.0 != taken("1", "2M").0, "other samples");
 }
 
-/// A program that says that it runs by taking a line, and then allocates until it is stopped.
+/// A program that keeps a line, says that it has it, and allocates until it is stopped.
 const ENDLESS: &str = "fun main() {
     ok, line = call read_line()
     kept = new 1, [line], []
+    call print(\"r\")
+    ok, line = call read_line()
 again:
     x = new 2, [], []
     jnull kept, done
@@ -127,6 +129,10 @@ done:
     ret
 }";
 
+/// The bytes of the line.
+const KEPT_BYTES: u64 = 1 << 20;
+
+/// Starts a program and waits until it has its line.
 fn start(folder: &Path, text: &str, options: &[&str]) -> Child {
     let program = folder.join("program.asm");
     fs::write(&program, text).expect("a program");
@@ -134,15 +140,19 @@ fn start(folder: &Path, text: &str, options: &[&str]) -> Child {
         .args(options)
         .arg(&program)
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .expect("vm runs");
-    // More than a pipe holds: when it is all written, the program has begun to read.
-    let mut line = vec![b'x'; 1 << 20];
+    let mut line = vec![b'x'; KEPT_BYTES as usize];
     line.push(b'\n');
     let mut input = child.stdin.take().expect("a pipe");
     input.write_all(&line).expect("the program reads");
+    // Reading another line flushes what was printed.
+    let mut ready = [0];
+    let output = child.stdout.as_mut().expect("a pipe");
+    output.read_exact(&mut ready).expect("the program writes");
+    input.write_all(b"go\n").expect("the program reads");
     child
 }
 
@@ -194,8 +204,8 @@ fn a_signal_writes_the_profile_in_the_midst_of_a_run() {
             assert!(heap.is_balanced());
             // The line, and the record that holds it, are alive at every look.
             let live = |file: &MemoryFile| file.heap.as_ref().map(|heap| heap.totals().live_bytes);
-            assert!(live(&last) > Some(1 << 20), "{:?}", live(&last));
-            assert!(live(&early) > Some(1 << 20), "{:?}", live(&early));
+            assert!(live(&last) > Some(KEPT_BYTES), "{:?}", live(&last));
+            assert!(live(&early) > Some(KEPT_BYTES), "{:?}", live(&early));
         }
     }
 }
