@@ -33,6 +33,8 @@ const MAX_REGISTERS: usize = 128;
 /// memory; and by how many instructions a small one may in any case.
 const MAX_GROWTH: usize = 8;
 const MIN_ROOM: usize = 10_000;
+/// How many bytes of a source's name count for as much as an instruction.
+const NAME_BYTES_PER_INSTR: usize = 64;
 /// How many registers of a class the windows of a call in a copy may take.
 const MAX_WINDOW: usize = 120;
 
@@ -123,7 +125,8 @@ fn register_counts(function: &Function) -> [usize; 2] {
 struct Body {
     /// Its blocks in layout order; targets are places in this list.
     blocks: Vec<Vec<Instr>>,
-    n_instrs: usize,
+    /// What a copy takes of the room that there is, in instructions.
+    cost: usize,
     counts: [usize; 2],
     params: [u8; 2],
     /// The parameters that it writes, which need a register of their own.
@@ -181,13 +184,26 @@ impl Body {
             blocks.push(copied);
         }
         Some(Body {
-            n_instrs: blocks.iter().map(Vec::len).sum(),
+            cost: blocks.iter().map(Vec::len).sum::<usize>() + names_cost(program, function),
             blocks,
             counts: register_counts(function),
             params: [function.signature.int_params, function.signature.ref_params],
             written,
         })
     }
+}
+
+/// What the names of a function's sources count for as instructions: each copy has them too.
+fn names_cost(program: &Program, function: &Function) -> usize {
+    let cost = |instr: &Instr| match &instr.action {
+        Action::Op(Op::Enter { source }) => {
+            let own = source.0.checked_sub(FIRST_OWN_SOURCE)?;
+            let name = program.sources.get(own as usize)?;
+            Some(name.0.len() / NAME_BYTES_PER_INSTR)
+        }
+        _ => None,
+    };
+    instrs(function).filter_map(cost).sum()
 }
 
 /// Inlines what may be into a function. The blocks of a copy stand in the layout behind the block
@@ -204,12 +220,12 @@ fn inline_calls(
         let region = function.blocks[block as usize].region;
         let mut current = block as usize;
         for instr in std::mem::take(&mut function.blocks[current].instrs) {
-            let found = site(&instr, bodies, base).filter(|(_, body)| body.n_instrs <= *room);
+            let found = site(&instr, bodies, base).filter(|(_, body)| body.cost <= *room);
             let Some((call, body)) = found else {
                 function.blocks[current].instrs.push(instr);
                 continue;
             };
-            *room -= body.n_instrs;
+            *room -= body.cost;
             let first = function.blocks.len() as u32;
             let mut copy = Copy {
                 base,

@@ -336,3 +336,20 @@ fn a_program_does_not_grow_without_bound() {
     let copies = module.sources.sources.len() - 3 - 2;
     assert!((20..100).contains(&copies), "{copies} copies");
 }
+
+#[test]
+fn long_names_count_as_growth() {
+    let name = "g".repeat(60_000);
+    let calls = format!("a = call {name}(a)\n").repeat(3) + &"a = call h(a)\n".repeat(500);
+    let text = format!(
+        "fun f(a: i) -> i {{\n{calls}a = add a, 1\nret a\n}}
+        fun h(a: i) -> i {{\na = call {name}(a)\na = mul a, 3\nret a\n}}
+        fun {name}(a: i) -> i {{\na = mul a, 3\nret a\n}}
+        fun main() {{ ret }}"
+    );
+    let module = assemble(&text, &options()).expect("the text is right");
+    let bytes: usize = module.sources.names.iter().map(|name| name.len()).sum();
+    let n_copies = module.sources.sources.len() - 3 - 3;
+    assert!((3..40).contains(&n_copies), "{n_copies} copies");
+    assert!(bytes < 10 * text.len(), "{bytes} bytes of names");
+}
