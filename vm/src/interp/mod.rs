@@ -6,13 +6,15 @@
 //! | `stack` | the memory of registers and frames |
 //! | `machine` | the registers, and the ways on from a handler |
 //! | `handlers` | the handlers, by topic |
-//! | `slow` | collections, exceptions, attention, host calls |
+//! | `slow` | collections, exceptions, attention |
+//! | `host_call` | calls of host functions |
 //! | `trace` | backtraces |
 //!
 //! The interpreter never asks whether a profile is taken: the loader writes other handlers.
 
 pub(crate) mod fault;
 pub(crate) mod handlers;
+mod host_call;
 pub(crate) mod machine;
 pub(crate) mod slow;
 pub(crate) mod stack;

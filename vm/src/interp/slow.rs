@@ -7,14 +7,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use profiler::{Node, SourceId};
 
-use super::fault::{FAULT_TAG, Fault};
+use super::fault::FAULT_TAG;
 use super::handlers::handlers;
+use super::host_call::call_host_function;
 use super::machine::{Context, Machine, Resume, WantedContext};
 use super::trace::Backtrace;
 use super::word::{Frame, Pc};
 use super::{Exit, SNAPSHOT, Trap};
 use crate::heap::{HeaderSource, OutOfMemory, Phase, Value, record_header};
-use crate::host::{HostCall, HostError};
 use crate::memory::{self, Snapshot};
 use crate::memprof::{self, Room, callbacks};
 
@@ -105,7 +105,7 @@ handlers! {
 const SIGNAL_BITS: u32 = 0xff;
 
 /// Ends the run: the registers stay where they were, for a backtrace.
-unsafe fn trap(pc: Pc, ctx: *mut Context, sp: *mut Frame, trap: Trap) {
+pub(super) unsafe fn trap(pc: Pc, ctx: *mut Context, sp: *mut Frame, trap: Trap) {
     // SAFETY: `ctx` is the machine's, and `sp` is above the run's first frame.
     unsafe {
         // A collection that was given up because the run is to end has failed as if for memory.
@@ -124,7 +124,7 @@ unsafe fn trap(pc: Pc, ctx: *mut Context, sp: *mut Frame, trap: Trap) {
 }
 
 /// How a run goes on after slow work.
-enum Way {
+pub(super) enum Way {
     /// With the word that asked, or behind it if that was a host call.
     Again,
     /// The fault in `ctx.fault` is raised.
@@ -470,64 +470,5 @@ unsafe fn overflow_stack(pc: Pc, ctx: *mut Context, sp: *mut Frame) {
     unsafe {
         let limit_bytes = (*ctx).stack.bytes();
         trap(pc, ctx, sp, Trap::StackOverflow { limit_bytes });
-    }
-}
-
-#[inline(never)]
-unsafe fn call_host_function(
-    pc: Pc,
-    ints: *mut u64,
-    refs: *mut u64,
-    ctx: *mut Context,
-    sp: *mut Frame,
-) -> Way {
-    // SAFETY: the word is a host call's, whose function was bound when the program was loaded.
-    unsafe {
-        let machine = Machine {
-            pc,
-            ints,
-            refs,
-            ctx,
-            sp,
-        };
-        let word = machine.word();
-        let program = &*(*ctx).program;
-        let signature = program.module.hosts[word.e as usize].signature;
-        let mut call = HostCall::new(machine, word.a, word.b, signature);
-        let function = (*ctx).hosts.function(word.e as usize);
-        match (*function)(&mut call) {
-            // A host function may not have minded that the heap has failed.
-            Ok(()) => match (*ctx).broken {
-                None => Way::Again,
-                Some(error) => {
-                    trap(pc, ctx, sp, Trap::OutOfMemory(error));
-                    Way::Stop
-                }
-            },
-            Err(HostError::Failed) => {
-                (*ctx).fault = Fault::HostFailed;
-                Way::Fault
-            }
-            Err(HostError::BudgetExceeded) => {
-                (*ctx).fault = Fault::BudgetExceeded;
-                Way::Fault
-            }
-            Err(HostError::Exit(code)) => {
-                (*ctx).exit = Exit::Code(code);
-                Way::Stop
-            }
-            Err(HostError::Io(message)) => {
-                trap(pc, ctx, sp, Trap::Host(message));
-                Way::Stop
-            }
-            Err(HostError::OutOfMemory(error)) => {
-                trap(pc, ctx, sp, Trap::OutOfMemory(error));
-                Way::Stop
-            }
-            Err(HostError::Interrupted(signal)) => {
-                trap(pc, ctx, sp, Trap::Interrupted(signal));
-                Way::Stop
-            }
-        }
     }
 }

@@ -5,11 +5,10 @@ use std::ptr;
 use profiler::{Node, SourceId};
 
 use super::elided::is_tail_call;
+use super::finish::Finish;
 use super::plan::{Leaves, Plan};
 use super::select::by_mode;
-use super::{
-    BARRIER, CALLBACK, Charge, LoadConfig, LoadError, LoadedFunction, LoadedHandler, Mode, Program,
-};
+use super::{BARRIER, CALLBACK, LoadConfig, LoadError, LoadedFunction, Mode, Program};
 use crate::heap::{HeaderSource, Heap, OutOfMemory, Value};
 use crate::interp::handlers::{branch, call, mode};
 use crate::interp::slow;
@@ -473,7 +472,7 @@ impl<'a> Lowering<'a> {
 /// The sources from the caller's context to that of a local control stack: what is open, below it
 /// nobody in particular if the function did not open a source of its own. The entry function's
 /// own top level is the root of all contexts.
-fn context_sources(
+pub(super) fn context_sources(
     facts: &FunctionFacts,
     config: LoadConfig<'_>,
     stack: ControlStackId,
@@ -492,7 +491,7 @@ fn context_sources(
 }
 
 /// Whether a function opens a source that counts entries.
-fn is_source(opened: Option<SourceId>) -> bool {
+pub(super) fn is_source(opened: Option<SourceId>) -> bool {
     opened.is_some_and(|source| source != SourceId::CALLER)
 }
 
@@ -504,71 +503,4 @@ fn has_targets(op: &Op) -> bool {
                 crate::isa::Operand::Target(_) | crate::isa::Operand::Targets(_)
             )
         })
-}
-
-/// Fills a function's entry in once its code stands at its final address.
-struct Finish<'a> {
-    module: &'a VerifiedModule,
-    config: LoadConfig<'a>,
-    code: &'a [Word],
-    index: usize,
-    word_of_op: &'a [usize],
-}
-
-impl Finish<'_> {
-    fn function(&self, function: &mut LoadedFunction, plan: &Plan) {
-        let source = &self.module.functions[self.index];
-        let facts = &self.module.facts()[self.index];
-        let base = base_source(self.module, self.index);
-        function.entry = &self.code[function.start];
-        function.entry_node = self.node(plan.entry_source.unwrap_or(base));
-        function.count_node = match plan.entry_source {
-            Some(opened) => self.node(opened),
-            None => self.config.sink,
-        };
-        function.entry_source = plan.entry_source.unwrap_or(base);
-        function.is_counted = is_source(plan.entry_source);
-        if self.config.charge() == Charge::Fixed {
-            function.nodes = facts
-                .stacks
-                .iter()
-                .map(|stack| stack.and_then(|stack| facts.control_stacks.top(stack)))
-                .map(|top| self.node(top.map_or(base, |(source, _)| source)))
-                .collect();
-        }
-        function.signature_word = signature_word(source.signature);
-        function.ref_registers = facts.ref_registers;
-        for (range, stack) in source.handlers.iter().zip(&facts.handler_stacks) {
-            // A range without a stack is never reached, and neither is its handler.
-            let Some(stack) = *stack else { continue };
-            let op_at = |offset: u32| facts.offsets.partition_point(|&op| op < offset);
-            let opened = facts
-                .control_stacks
-                .top(stack)
-                .map_or(base, |(source, _)| source);
-            function.handlers.push(LoadedHandler {
-                start_op: op_at(range.start) as u32,
-                end_op: op_at(range.end) as u32,
-                target: &self.code[self.word_of_op[op_at(range.target)]],
-                register: u8::MAX - range.register,
-                node: match self.config.mode() {
-                    Mode::Current => self.node(opened),
-                    Mode::Off | Mode::Stack => ptr::null(),
-                },
-                open: match self.config.mode() {
-                    Mode::Stack => {
-                        context_sources(facts, self.config, stack, base, plan.entry_source)
-                    }
-                    Mode::Off | Mode::Current => Vec::new(),
-                },
-            });
-        }
-    }
-
-    fn node(&self, source: SourceId) -> *const Node {
-        match self.config.profile {
-            Some(profile) => profile.node(source),
-            None => self.config.sink,
-        }
-    }
 }

@@ -8,6 +8,7 @@
 //! tables, backtraces and listings go through that map.
 
 mod elided;
+mod finish;
 mod fuse;
 mod lower;
 mod plan;
