@@ -4,7 +4,8 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use repl::assembler::vm::isa;
+use repl::assembler::vm::host::STANDARD;
+use repl::assembler::vm::{FAULT_TAG, Fault, isa};
 use support::{expect_file, root};
 
 /// The line of crates, the bottom first, with the manifest of each.
@@ -57,6 +58,46 @@ fn dependencies(manifest: &str) -> Vec<&str> {
 #[test]
 fn the_manual_of_the_instruction_set_is_fresh() {
     expect_file(&root().join("docs/bytecode.md"), &isa::manual());
+}
+
+#[test]
+fn the_list_of_host_functions_and_faults_is_fresh() {
+    let mut page = "# Host functions and faults
+
+Made from the machine's own tables; `BLESS=1 cargo test --test workspace` writes it.
+
+## Host functions
+
+What the `vm` command offers to programs. `i` parameters and results are 64 raw bits, doubles among
+them; `r` ones are references. [profiling.md](profiling.md) has more on those that begin with
+`profile_`, [memory.md](memory.md) on those for memory.
+
+| name | parameters and results | what it does |
+|---|---|---|
+"
+    .to_owned();
+    for function in STANDARD {
+        let (name, meaning) = (function.name, function.meaning);
+        page.push_str(&format!(
+            "| `{name}` | `{}` | {meaning} |\n",
+            function.signature
+        ));
+    }
+    page.push_str(&format!(
+        "
+## Faults
+
+What the machine raises on a program's behalf: a record with the tag {FAULT_TAG} and the fault's
+code in its raw field 0.
+
+| code | fault |
+|---|---|
+"
+    ));
+    for fault in Fault::ALL {
+        page.push_str(&format!("| {} | {fault} |\n", fault as u64));
+    }
+    expect_file(&root().join("docs/hosts.md"), &page);
 }
 
 #[test]
