@@ -26,8 +26,8 @@ impl MemoryFile {
     }
 
     /// Adds the figures of another run, perhaps of another program, by names: sources are the same
-    /// if their functions, files and lines are, copies in their order, and call stacks if they lead through the same lines
-    /// of the same sources. The sum of two programs has the magic 0.
+    /// if their functions, files and lines are, copies in their order, and call stacks if they lead
+    /// through the same lines of the same sources. The sum of two programs has the magic 0.
     ///
     /// # Errors
     /// The figures do not fit together. Nothing has changed then.
