@@ -42,7 +42,7 @@ done:
 ; A session: the number of its user, and room for what the user has seen.
 .line 21
 fun open_session(sessions: r, user: i) -> r {
-    size = 64
+    size = 512
     zero = 0
     .line 22
     seen = new_b size, zero

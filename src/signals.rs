@@ -1,5 +1,6 @@
 //! Signals that end a run: the first one politely, the second one at once.
 
+use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
@@ -43,13 +44,20 @@ pub(crate) fn snapshot_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Takes a snapshot of a running machine's profile every so often, for as long as the process
-/// lives.
-pub(crate) fn snapshot_every(interrupt: Interrupt, interval: Duration) -> std::io::Result<()> {
+/// Takes a snapshot of a running machine's profile every so often, counted from the end of the one
+/// before, which `taken` tells: snapshots that take longer than that must not be all that is done.
+pub(crate) fn snapshot_every(
+    interrupt: Interrupt,
+    interval: Duration,
+    taken: Receiver<()>,
+) -> std::io::Result<()> {
     let work = move || {
         loop {
             thread::sleep(interval);
             interrupt.snapshot();
+            if taken.recv().is_err() {
+                break;
+            }
         }
     };
     thread::Builder::new().spawn(work).map(drop)

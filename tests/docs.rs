@@ -52,7 +52,7 @@ fn blocks(page: &str) -> Vec<Block> {
 }
 
 /// What the pages run. Other lines of `sh` blocks are for the reader.
-const COMMANDS: [&str; 6] = ["vm ", "mlprof ", "cat ", "head ", "printf ", "cp "];
+const COMMANDS: [&str; 7] = ["vm ", "mlprof ", "cat ", "head ", "printf ", "cp ", "sed "];
 
 fn is_run(line: &str) -> bool {
     COMMANDS.iter().any(|command| line.starts_with(command)) && !line.contains("# not run")
@@ -178,8 +178,13 @@ fn the_page_on_mlmon_shows_what_the_commands_print() {
 }
 
 #[test]
+fn the_guide_to_memory_shows_what_the_commands_print() {
+    check_commands("memory.md");
+}
+
+#[test]
 fn the_pages_programs_assemble() {
-    for (name, n_programs) in [("profiling.md", 2), ("mlmon.md", 0)] {
+    for (name, n_programs) in [("profiling.md", 2), ("mlmon.md", 0), ("memory.md", 2)] {
         let blocks = blocks(&page(name));
         let programs: Vec<_> = blocks.iter().filter(|block| block.info == "asm").collect();
         assert_eq!(programs.len(), n_programs, "{name}");
@@ -192,7 +197,7 @@ fn the_pages_programs_assemble() {
 /// Pages, headings and files that the pages link to are there.
 #[test]
 fn links_lead_somewhere() {
-    for name in ["profiling.md", "mlmon.md"] {
+    for name in ["profiling.md", "mlmon.md", "memory.md"] {
         let text = page(name);
         for target in text
             .split("](")
@@ -266,17 +271,72 @@ fn the_pages_rust_compiles_and_works() {
     // The page has no folder, which is the only difference.
     let here = include_str!("docs.rs")
         .replace("&folder.join(\"request.out\")", "\"request.out\".as_ref()");
+    check_shown("profiling.md", &here);
+}
+
+/// The Rust of a page is a part of this text.
+fn check_shown(name: &str, here: &str) {
     let here: Vec<_> = here.lines().map(str::trim).collect();
-    let blocks = blocks(&page("profiling.md"));
+    let blocks = blocks(&page(name));
     let shown = blocks.iter().find(|block| block.info == "rust");
-    let shown: Vec<_> = shown
-        .expect("some Rust")
-        .text
-        .lines()
-        .map(str::trim)
-        .collect();
+    let shown = &shown.expect("some Rust").text;
+    let shown: Vec<_> = shown.lines().map(str::trim).collect();
     assert!(
         here.windows(shown.len()).any(|lines| lines == shown),
-        "docs/profiling.md has other Rust than `the_pages_rust`"
+        "docs/{name} has other Rust than this file"
     );
+}
+
+/// The Rust of the page on memory is the body of this function.
+fn the_memory_pages_rust(vm: &mut assembler::vm::Vm) -> Result<u64, Box<dyn Error>> {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
+
+    struct Survivors(Rc<Cell<u64>>);
+
+    impl Tracker for Survivors {
+        fn alloc_minor(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
+            Some(info.clock_words)
+        }
+        fn alloc_major(&mut self, _: &AllocInfo<'_>) -> Option<u64> {
+            None
+        }
+        fn promote(&mut self, words: u64, _: &GcEvent) -> Option<u64> {
+            self.0.set(self.0.get() + words);
+            None
+        }
+        fn dealloc_minor(&mut self, _: u64, _: &GcEvent) {}
+        fn dealloc_major(&mut self, _: u64, _: &GcEvent) {}
+    }
+
+    let words = Rc::new(Cell::new(0));
+    let config = MemprofConfig {
+        rate: 1.0,
+        ..MemprofConfig::default()
+    };
+    let profile = vm.memprof_start(config, Box::new(Survivors(words.clone())))?;
+    let outcome = vm.with_budget(1_000_000, |vm| vm.run());
+    vm.memprof_stop(profile)?;
+    vm.memprof_discard(profile)?;
+
+    assert!(outcome.is_ok());
+    Ok(words.get())
+}
+
+#[test]
+fn the_memory_pages_rust_compiles_and_works() {
+    let text = "fun main() {
+ n = 7
+ x = new 1, [], [n]
+ y = new 1, [], [n, n]
+ y = null
+ call gc()
+ n = ld_i x, 0
+ ret
+}";
+    let mut vm = support::machine(text, assembler::vm::VmConfig::default());
+    assert_eq!(the_memory_pages_rust(&mut vm).expect("it works"), 2);
+    check_shown("memory.md", include_str!("docs.rs"));
 }

@@ -2,16 +2,18 @@
 
 mod support;
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use repl::assembler::vm::host::{HostIo, Hosts};
+use repl::assembler::vm::host::{HostCall, HostIo, Hosts};
 use repl::assembler::vm::isa::Signature;
 use repl::assembler::vm::module::HandlerRange;
 use repl::assembler::vm::profiler::{Kind, KindSet, Profile};
 use repl::assembler::vm::verify::verify;
-use repl::assembler::vm::{HeapConfig, Outcome, RunError, Trap, Vm, VmConfig};
+use repl::assembler::vm::{Datum, HeapConfig, Interrupt, Outcome, RunError, Trap, Vm, VmConfig};
 use support::{machine, module_of, profile, verified};
 
 /// A return from a run's first frame published what stood before the code as a node.
@@ -266,4 +268,226 @@ fn the_last_of_many_handlers_handles() {
     let module = verify(module).expect("it verifies");
     let mut vm = Vm::new(module, Hosts::standard(io), VmConfig::default()).expect("a machine");
     assert_eq!(vm.run(), Ok(Outcome::Returned(vec![7])));
+}
+
+/// A call stack began with calls of a tree that had been given back with the last profile.
+#[test]
+fn call_stacks_are_whole_after_all_profiles_were_discarded() {
+    let text = "
+        closure fun alloc{seen: r}(n: i, size: i, source: i) -> (i, r) {
+            seen = cap seen
+            depth: i = call memprof_depth()
+            st_i seen, 0, depth
+            ret 0, seen
+        }
+        fun start(seen: r) -> i {
+            nil = null
+            a = closure alloc, [seen], []
+            t = new 0, [a, nil, nil, nil, nil], []
+            profile: i = call memprof_start(1.0, 1000, 0, t)
+            ret profile
+        }
+        fun stop(profile: i) {
+            call memprof_stop()
+            call memprof_discard(profile)
+            ret
+        }
+        fun twice(seen: r) {
+            profile: i = call start(seen)
+            cell = new 1, [], [profile]
+            call stop(profile)
+            profile: i = call start(seen)
+            cell = new 1, [], [profile]
+            call stop(profile)
+            profile = add profile, 1
+            ret
+        }
+        fun down(n: i, seen: r) {
+            jeq n, 0, bottom
+            n = sub n, 1
+            call down(n, seen)
+            n = add n, 1
+            ret
+        bottom:
+            call twice(seen)
+            n = add n, 1
+            ret
+        }
+        fun main() -> i {
+            n = 0
+            seen = new 1, [], [n]
+            call down(10, seen)
+            n = ld_i seen, 0
+            ret n
+        }";
+    let mut vm = machine(text, VmConfig::default());
+    assert_eq!(vm.run(), Ok(Outcome::Returned(vec![13])));
+}
+
+/// A host function without parameters and results, by its name.
+type Offered = (&'static str, Box<dyn Fn(&mut HostCall)>);
+
+/// Hosts of these functions without parameters and results, besides the standard ones.
+fn hosts_with(functions: Vec<Offered>) -> Hosts {
+    let io = HostIo::new(
+        std::io::empty(),
+        std::io::sink(),
+        std::io::sink(),
+        Vec::new(),
+    );
+    let mut hosts = Hosts::standard(io);
+    for (name, function) in functions {
+        hosts.offer(name, Signature::default(), move |call| {
+            function(call);
+            Ok(())
+        });
+    }
+    hosts
+}
+
+/// A machine that counts survivors and shares an interrupt.
+fn machine_with_census(text: &str, hosts: Hosts, interrupt: &Interrupt) -> Vm {
+    let config = VmConfig {
+        census: true,
+        ..VmConfig::default()
+    };
+    let mut vm = Vm::new(verified(text), hosts, config).expect("a machine");
+    vm.share_interrupt(interrupt);
+    vm
+}
+
+/// What a collection for a snapshot at a call had found was told after the call, or wherever the
+/// op behind it was reached next.
+#[test]
+fn callbacks_of_a_snapshot_come_before_the_call_that_it_is_taken_at() {
+    let text = "
+        host poke()
+        host promoted()
+        host called()
+        host behind()
+        closure fun alloc(n: i, size: i, source: i) -> (i, r) {
+            nil = null
+            ret 1, nil
+        }
+        closure fun promote(value: r) -> (i, r) {
+            call promoted()
+            ret 1, value
+        }
+        fun g() {
+            call called()
+            ret
+        }
+        fun main() {
+            nil = null
+            a = closure alloc, [], []
+            p = closure promote, [], []
+            t = new 0, [a, nil, p, nil, nil], []
+            profile: i = call memprof_start(1.0, 10, 0, t)
+            cell = new 1, [], [profile]
+            call poke()
+            call g()
+            call behind()
+            profile = ld_i cell, 0
+            call memprof_stop()
+            ret
+        }";
+    let interrupt = Interrupt::new();
+    let told = Rc::new(RefCell::new(Vec::new()));
+    let tell = |name: &'static str| -> Offered {
+        let told = told.clone();
+        (name, Box::new(move |_| told.borrow_mut().push(name)))
+    };
+    let poked = interrupt.clone();
+    let hosts = hosts_with(vec![
+        ("poke", Box::new(move |_| poked.snapshot())),
+        tell("promoted"),
+        tell("called"),
+        tell("behind"),
+    ]);
+    let mut vm = machine_with_census(text, hosts, &interrupt);
+    vm.on_snapshot(|_| {});
+    assert_eq!(vm.run(), Ok(Outcome::Returned(vec![])));
+    assert_eq!(*told.borrow(), ["promoted", "called", "behind"]);
+}
+
+/// The collection at the end of a run was given up for an interrupt, and what had moved by then
+/// was shown all the same.
+#[test]
+fn an_interrupt_at_the_end_of_a_run_leaves_nothing_to_read_in_a_failed_heap() {
+    let text = |end: &str| {
+        format!(
+            "
+        host doom()
+        fun main() -> r {{
+            n = 77
+            e = new 5, [], [n]
+            call gc()
+            call doom()
+            {end} e
+        }}"
+        )
+    };
+    let interrupt = Interrupt::new();
+    let machine = |end: &str, is_doomed: bool| {
+        let doom = interrupt.clone();
+        let doom = move |_: &mut HostCall| {
+            if is_doomed {
+                doom.raise(2);
+            }
+        };
+        let hosts = hosts_with(vec![("doom", Box::new(doom))]);
+        machine_with_census(&text(end), hosts, &interrupt)
+    };
+    let uncaught = |is_doomed: bool| match machine("raise", is_doomed).run() {
+        Err(RunError::Uncaught { exception, .. }) => exception,
+        other => panic!("{other:?}"),
+    };
+    let shown = uncaught(false);
+    assert_eq!(uncaught(true), shown);
+    interrupt.clear();
+    let mut vm = machine("ret", true);
+    assert_eq!(vm.run(), Ok(Outcome::Returned(vec![])));
+    interrupt.clear();
+    let read = vm.read_back(1, 100);
+    assert_eq!(read.roots, [Datum::Unread]);
+    assert!(read.objects.is_empty() && !read.is_complete);
+}
+
+/// A host function that did not mind a failed collection could collect, and read, what was left.
+#[test]
+fn a_host_function_cannot_use_a_heap_that_has_failed() {
+    let text = "
+        host twice()
+        fun main() {
+            n = 77
+            s = str_of_int n
+            e = new 5, [s], [n]
+            call gc()
+            call twice()
+            s = ld_r e, 0
+            n = len s
+            call print(s)
+            ret
+        }";
+    let interrupt = Interrupt::new();
+    let doom = interrupt.clone();
+    let twice = move |call: &mut HostCall| {
+        doom.raise(2);
+        assert!(call.collect_all().is_err());
+        doom.clear();
+        assert!(call.collect_all().is_err());
+        let read = call.caller_refs(2, 100);
+        assert_eq!(read.roots, [Datum::Unread, Datum::Unread]);
+    };
+    let hosts = hosts_with(vec![("twice", Box::new(twice))]);
+    let mut vm = machine_with_census(text, hosts, &interrupt);
+    let result = vm.run();
+    let is_full = matches!(
+        result,
+        Err(RunError::Trap {
+            trap: Trap::OutOfMemory(_),
+            ..
+        })
+    );
+    assert!(is_full, "{result:?}");
 }

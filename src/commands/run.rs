@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use repl::assembler::AssembleOptions;
 use repl::assembler::vm::host::{HostIo, Hosts};
@@ -196,6 +196,7 @@ fn write_snapshots(
     let is_numbered = args.snapshot_every.is_some();
     let name = program.display().to_string();
     let mut n_snapshots = 0;
+    let (taken, is_taken) = mpsc::channel();
     vm.on_snapshot(move |snapshot| {
         n_snapshots += 1;
         let place = |path: PathBuf| match is_numbered {
@@ -214,9 +215,11 @@ fn write_snapshots(
         if let Err(message) = written.and(memory) {
             fail(&message, exit::FAILED);
         }
+        // Without a thread that waits there is nobody to tell.
+        let _ = taken.send(());
     });
     if let Some(interval) = args.snapshot_every {
-        signals::snapshot_every(vm.interrupt(), interval)?;
+        signals::snapshot_every(vm.interrupt(), interval, is_taken)?;
     }
     signals::snapshot_on_signal(&vm.interrupt())
 }

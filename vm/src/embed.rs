@@ -330,6 +330,8 @@ impl Vm {
         }
         let ticker = self.start_ticker().map_err(RunError::Setup)?;
         self.execute(function, ints);
+        // Shown before the heap is collected: that may fail, and leave nothing to look at.
+        let shown = matches!(self.ctx.exit, Exit::Uncaught(_)).then(|| self.show_exception());
         let entry = self.program.function(function).entry;
         // SAFETY: the run is over, and its program has not been replaced.
         unsafe {
@@ -352,10 +354,9 @@ impl Vm {
             }
             Exit::Code(code) => Ok(Outcome::ExitCode(code)),
             Exit::Uncaught(backtrace) => {
-                let exception = self.show_exception();
                 self.ctx.exception = Value::ZERO;
                 Err(RunError::Uncaught {
-                    exception,
+                    exception: shown.unwrap_or_default(),
                     backtrace,
                 })
             }

@@ -10,7 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use profiler::memory::{HeapProfile, HeapRow, MemoryFile, MemoryHeader, MemoryProfile, MemorySite};
-use profiler::{Kind, ProfileData, SourceId};
+use profiler::{ProfileData, SourceId};
 
 use crate::interp::Exit;
 use crate::interp::machine::{Context, Resume};
@@ -200,7 +200,7 @@ impl Context {
 
     fn heap_profile(&self, n_sources: usize) -> Option<HeapProfile> {
         let census = self.heap.census.as_ref()?;
-        let mut allocated_bytes = self.units.totals(Kind::Alloc, n_sources);
+        let mut allocated_bytes = self.units.allocated_bytes(n_sources);
         // What the collector copies is its work, not the program's allocation.
         allocated_bytes[SourceId::GC.index()] = 0;
         let row = |index: usize| {

@@ -58,6 +58,8 @@ pub(crate) struct Units {
     made: Vec<Option<Box<ProfileData>>>,
     is_first_freed: bool,
     current: Unit,
+    /// The bytes that units had counted which are freed, by source.
+    freed_bytes: Vec<u64>,
 }
 
 impl Units {
@@ -67,6 +69,7 @@ impl Units {
             made: Vec::new(),
             is_first_freed: false,
             current: Unit::FIRST,
+            freed_bytes: Vec::new(),
         }
     }
 
@@ -114,7 +117,13 @@ impl Units {
             .made
             .get_mut(unit.0 as usize - 1)
             .ok_or(UnitError::Freed)?;
-        slot.take().map(drop).ok_or(UnitError::Freed)
+        let data = slot.take().ok_or(UnitError::Freed)?;
+        if self.kinds().contains(Kind::Alloc) {
+            let bytes = data.counts(Kind::Alloc).sources;
+            self.freed_bytes.resize(bytes.len(), 0);
+            add_all(&mut self.freed_bytes, &bytes);
+        }
+        Ok(())
     }
 
     /// The data of a unit; `None` when no profile is taken.
@@ -144,14 +153,14 @@ impl Units {
         }
     }
 
-    /// The counts of one kind by source, of all units together that have not been freed.
-    pub(crate) fn totals(&self, kind: Kind, n_sources: usize) -> Vec<u64> {
-        let mut totals = vec![0; n_sources];
+    /// The bytes that each source has allocated, in all units together, also in those that are
+    /// freed.
+    pub(crate) fn allocated_bytes(&self, n_sources: usize) -> Vec<u64> {
+        let mut totals = self.freed_bytes.clone();
+        totals.resize(n_sources, 0);
         let made = self.made.iter().flatten().map(|unit| &**unit);
         for unit in self.own(Unit::FIRST).into_iter().chain(made) {
-            for (total, count) in totals.iter_mut().zip(unit.counts(kind).sources) {
-                *total += count;
-            }
+            add_all(&mut totals, &unit.counts(Kind::Alloc).sources);
         }
         totals
     }
@@ -161,6 +170,12 @@ impl Units {
         self.profile
             .as_ref()
             .map_or(KindSet::EMPTY, |profile| profile.kinds())
+    }
+}
+
+fn add_all(totals: &mut [u64], counts: &[u64]) {
+    for (total, count) in totals.iter_mut().zip(counts) {
+        *total += count;
     }
 }
 

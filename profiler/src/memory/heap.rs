@@ -31,8 +31,8 @@ pub struct HeapRow {
     /// All of it by the number of major collections that it lived through, until it died or the
     /// program ended; the last class is that of [`MAX_SURVIVED`] or more.
     pub survived: [u64; MAX_SURVIVED + 1],
-    /// The GC work that its allocations triggered: each collection's work is shared out by the
-    /// bytes that were allocated since the one before.
+    /// The GC work that it triggered: a collection's work goes to the source whose allocation found
+    /// the nursery full, or which asked for the collection.
     pub gc_trigger_bytes: u64,
     /// The GC work that was spent on its objects.
     pub gc_copy_bytes: u64,

@@ -14,6 +14,7 @@ mod heap;
 mod profile;
 pub mod report;
 
+pub(crate) use file::MEMORY_FILE_START;
 pub use file::{AbsorbError, MemoryCall, MemoryFile, MemoryHeader, MemorySite, MemorySource};
 pub use heap::{HeapProfile, HeapRow, MAX_SURVIVED};
 pub use profile::{CallFigures, Measure, MemoryProfile};

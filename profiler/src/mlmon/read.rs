@@ -8,6 +8,7 @@ use super::{CountRow, HEADER, Mlmon, Totals};
 use crate::Style;
 use crate::files::{self, ReadError};
 use crate::lines::{LineError, Lines};
+use crate::memory::MEMORY_FILE_START;
 
 /// What a reader is told that the file is not.
 const FILE_TYPE: &str = "an mlmon.out file";
@@ -24,7 +25,11 @@ impl Mlmon {
         let header = lines.next("the line `MLton prof`")?;
         if header != HEADER {
             let problem = lines.expected("the line `MLton prof`", header).problem;
-            return Err(lines.error(format!("{problem}: this is not an mlmon.out file")));
+            let what = match header.starts_with(MEMORY_FILE_START) {
+                true => "a memory profile, which `vm mem FILE` shows",
+                false => "not an mlmon.out file",
+            };
+            return Err(lines.error(format!("{problem}: this is {what}")));
         }
         let kind = word(&mut lines, "a kind")?;
         let style = word(&mut lines, "a style")?;

@@ -166,11 +166,12 @@ fn check_errors(cases: &[(&str, &str, usize, &str)]) {
 #[test]
 fn errors_of_the_header_have_their_line() {
     check_errors(&[
+        ("TALLY MEM 1", "MLton", 1, "this is not a memory profile"),
         (
             "TALLY MEM 1",
             "MLton prof",
             1,
-            "this is not a memory profile",
+            "this is an mlmon.out file, which `vm prof PROGRAM FILE` shows",
         ),
         (
             "TALLY MEM 1",

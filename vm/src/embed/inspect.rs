@@ -102,6 +102,17 @@ pub struct ReadBack {
     pub is_complete: bool,
 }
 
+impl ReadBack {
+    /// What is read of a heap that has failed.
+    pub(crate) fn unread(n_roots: u8) -> Self {
+        Self {
+            objects: Vec::new(),
+            roots: vec![Datum::Unread; n_roots as usize],
+            is_complete: false,
+        }
+    }
+}
+
 impl Interrupt {
     /// An interrupt of no machine yet, for [`Vm::share_interrupt`].
     pub fn new() -> Self {
@@ -202,18 +213,18 @@ impl Vm {
 
     /// Reads the objects that are held as they are now, and what the first `n_refs` reference
     /// results of the last run, which must have returned, lead to. Beyond `limit` objects others
-    /// are left [`Datum::Unread`], breadth first. Nothing is read of a heap that has failed.
+    /// are left [`Datum::Unread`], breadth first.
+    /// After a collection at the end of the run has failed, nothing is read.
     pub fn read_back(&self, n_refs: u8, limit: usize) -> ReadBack {
-        // A heap that has failed holds objects that are half copied.
         if self.ctx.broken.is_some() {
-            return ReadBack::default();
+            return ReadBack::unread(n_refs);
         }
         let first = self.ctx.stack.first_refs();
         let result = |index: u8| {
             let operand = (u8::MAX - index) as usize;
             let slot = first.wrapping_byte_add(REF_DISPLACEMENT_BYTES + operand * 8);
             // SAFETY: a run's first frame starts at the stack's start, and its `r` registers hold
-            // references also when the run is over: nothing has been collected since.
+            // references also when the run is over: a collection since then has kept them.
             Value(unsafe { *slot })
         };
         let roots: Vec<Value> = (0..n_refs).map(result).collect();

@@ -52,7 +52,12 @@ impl HostCall {
 
     /// The first `count` `r` registers of the function that calls, and up to `limit` objects that
     /// they lead to.
+    /// When a collection has failed, nothing is read.
     pub fn caller_refs(&self, count: u8, limit: usize) -> ReadBack {
+        // SAFETY: the context outlives the call.
+        if unsafe { (*self.ctx).broken.is_some() } {
+            return ReadBack::unread(count);
+        }
         let machine = self.caller();
         // SAFETY: as above; every `r` register holds a reference to a whole object, also a stale
         // one.

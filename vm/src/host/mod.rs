@@ -202,10 +202,14 @@ impl HostCall {
     }
 
     /// The bytes of the string, or byte array, that is argument `index` of the `r` class. Anything
-    /// else there, or an index beyond the signature, fails.
+    /// else there, or an index beyond the signature, fails, as does all after a failed collection.
     pub fn text(&self, index: u8) -> Result<&[u8], HostError> {
         if !self.has_ref(index) {
             return Err(HostError::Failed);
+        }
+        // SAFETY: the context outlives the call.
+        if let Some(error) = unsafe { (*self.ctx).broken } {
+            return Err(HostError::OutOfMemory(error));
         }
         // SAFETY: as for `int`; the object does not move while `self` is borrowed, because only
         // methods that borrow it mutably collect.

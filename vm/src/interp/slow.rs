@@ -227,6 +227,10 @@ pub(crate) unsafe fn collect_with_roots(
     // SAFETY: every word between the live registers and the stack's end is a reference, as is
     // every handle; nothing else refers into the heap while a machine is at a word.
     unsafe {
+        // A host function may not have minded: what is left must not be looked at again.
+        if let Some(error) = (*ctx).broken {
+            return Err(error);
+        }
         let count = match (*(*ctx).program).op_at(pc) {
             Some((function, _)) => function.ref_registers as usize,
             None => 256,
@@ -422,7 +426,8 @@ unsafe fn see_to_attention(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut F
             trap(pc, ctx, sp, Trap::OutOfMemory(error));
             return false;
         }
-        // The op has not been done yet, and may go elsewhere than to the one behind it.
+        // This word is done again, and may be a jump or a call: what the collection for a snapshot
+        // has found is told before it, not at the op behind it.
         callbacks::arm_at(ctx, pc);
         match signal {
             None => true,

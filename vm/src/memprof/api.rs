@@ -178,6 +178,36 @@ impl<'a> CallStack<'a> {
 /// What the methods return is kept with the block and handed to the next one; `None` means that
 /// the tracker does not want to hear of the block again. They run in the midst of an allocation or
 /// after a collection, and cannot reach the machine.
+///
+/// A tracker of what survives the nursery, whose cookies are sizes:
+///
+/// ```
+/// use std::cell::Cell;
+/// use std::rc::Rc;
+/// use vm::memprof::{AllocInfo, GcEvent, Tracker};
+///
+/// struct Survivors(Rc<Cell<u64>>);
+///
+/// impl Tracker for Survivors {
+///     fn alloc_minor(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
+///         Some(info.clock_words)
+///     }
+///     fn alloc_major(&mut self, _: &AllocInfo<'_>) -> Option<u64> {
+///         None
+///     }
+///     fn promote(&mut self, words: u64, _: &GcEvent) -> Option<u64> {
+///         self.0.set(self.0.get() + words);
+///         None
+///     }
+///     fn dealloc_minor(&mut self, _: u64, _: &GcEvent) {}
+///     fn dealloc_major(&mut self, _: u64, _: &GcEvent) {}
+/// }
+///
+/// let words = Rc::new(Cell::new(0));
+/// let tracker: Box<dyn Tracker> = Box::new(Survivors(words.clone()));
+/// # assert_eq!(Rc::strong_count(&words), 2);
+/// # drop(tracker);
+/// ```
 pub trait Tracker {
     /// A block was allocated in the nursery.
     fn alloc_minor(&mut self, info: &AllocInfo<'_>) -> Option<u64>;

@@ -49,6 +49,9 @@ pub use absorb::AbsorbError;
 /// The first line of every file.
 const HEADER: &str = "TALLY MEM 1";
 
+/// How the first line begins in every version.
+pub(crate) const MEMORY_FILE_START: &str = "TALLY MEM ";
+
 /// The contents of one file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryFile {

@@ -8,6 +8,7 @@ use crate::SourceId;
 use crate::files::{self, ReadError};
 use crate::lines::{LineError, Lines, decimal};
 use crate::memory::{CallFigures, HeapProfile, HeapRow, Measure};
+use crate::mlmon;
 use crate::sampling::{CallId, CallTree, Estimate, RareSums};
 
 impl MemoryFile {
@@ -22,7 +23,11 @@ impl MemoryFile {
         let header = lines.next(what)?;
         if header != HEADER {
             let problem = lines.expected(what, header).problem;
-            return Err(lines.error(format!("{problem}: this is not a memory profile")));
+            let what = match header == mlmon::HEADER {
+                true => "an mlmon.out file, which `vm prof PROGRAM FILE` shows",
+                false => "not a memory profile",
+            };
+            return Err(lines.error(format!("{problem}: this is {what}")));
         }
         let header = read_header(&mut lines)?;
         let mut file = MemoryFile {

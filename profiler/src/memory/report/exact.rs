@@ -88,8 +88,8 @@ pub(super) fn write(
     write_table(out, &heads, &table(rows, &order, groups, options, line))?;
     writeln!(
         out,
-        "gc-trigger and gc-copy are shares of {} bytes of GC work: of the collections that the \
-         function's allocations led to, and of what was spent on its objects",
+        "gc-trigger and gc-copy are shares of {} bytes of GC work: of the collections that began \
+         in the function, and of what was spent on its objects",
         with_commas(work)
     )?;
     if !heap.is_balanced() {
