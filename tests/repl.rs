@@ -214,3 +214,32 @@ fn a_changed_file_is_noted_once_and_loaded_again() {
     session.answer(":reload");
     assert_eq!(session.answer("f()"), Reply::Text("2\n".into()));
 }
+
+#[test]
+fn a_memory_profile_counts_what_was_interrupted() {
+    let mut session = Session::new(SessionIo::new(std::io::sink()));
+    session.answer("fun churn() {\n one = 1\nagain:\n x = new 1, [], [one]\n jmp again\n}");
+    session.answer(":mem start 1e-3");
+    let interrupt = session.interrupt();
+    let (is_over, waits) = std::sync::mpsc::channel::<()>();
+    // An entry takes back what was raised before it, so this raises until the entry is over.
+    let raiser = std::thread::spawn(move || {
+        let pause = std::time::Duration::from_millis(50);
+        while waits.recv_timeout(pause) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            interrupt.raise(2);
+        }
+    });
+    let answer = session.answer("churn()");
+    drop(is_over);
+    raiser.join().expect("the thread ends");
+    let Reply::Text(text) = answer else {
+        panic!("the session goes on");
+    };
+    assert!(text.starts_with("error: interrupted\n"), "{text}");
+    let Reply::Text(text) = session.answer(":mem stop") else {
+        panic!("the session goes on");
+    };
+    assert!(text.contains("\n1 evaluation, "), "{text}");
+    assert!(text.contains("\nchurn "), "{text}");
+    assert!(text.ends_with("kept as #1, partial\n"), "{text}");
+}

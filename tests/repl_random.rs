@@ -61,7 +61,7 @@ fn entry(random: &mut Random) -> String {
     let expr = expression(random, 2);
     let kind = ["time", "alloc", "count", "all", "mem --rate 0.3", "heap"][random.below(6)];
     let style = ["", "--stack "][random.below(2)];
-    match random.below(34) {
+    match random.below(36) {
         0..=4 => format!("let {} = {expr}", ["x", "y", "xs"][random.below(3)]),
         5..=9 => expr,
         10..=13 => format!(":prof {kind} {style}{expr}"),
@@ -95,6 +95,12 @@ fn entry(random: &mut Random) -> String {
         .into(),
         31 => [":set +s", ":set -s", ":set -l", ":set +l", ":set depth 3"][random.below(5)].into(),
         32 => format!(":forget {}", ["x", "y"][random.below(2)]),
+        33 => [":mem start 0.5", ":mem", ":mem stop", ":mem discard"][random.below(4)].into(),
+        34 => [
+            format!(":prof show {run} --by peak --stacks --objects"),
+            format!(":prof diff {run} #{} --by live", 1 + random.below(12)),
+        ][random.below(2)]
+        .clone(),
         _ => format!(
             "fun next(n: i) -> i {{ n = add n, 1\n{} ret n }}",
             "\n".repeat(random.below(3))

@@ -200,10 +200,12 @@ mod tests {
 
     #[test]
     fn each_place_has_its_words() {
-        let cases: [(&str, &[&str]); 11] = [
+        let cases: [(&str, &[&str]); 13] = [
             (":lo", &[":load"]),
             (":prof di", &["diff"]),
             (":prof diff #", &["#1"]),
+            (":me", &[":mem"]),
+            (":mem st", &["start", "stop"]),
             (":prof callers fa", &["fact"]),
             (":prof alloc 1 + fac", &["fact"]),
             (":dis f", &["fact"]),
@@ -229,6 +231,8 @@ mod tests {
         let cases = [
             (":load", Some(" FILE...")),
             (":prof merge ", Some("#n #m...")),
+            (":mem start ", Some("[RATE]")),
+            (":mem", None),
             ("fact(", Some("i) -> (i)")),
             ("1 + print(", Some("r) -> ()")),
             ("fact(1", None),

@@ -78,8 +78,8 @@ pub(crate) struct Asked {
 /// A memory profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Memory {
-    /// Words are sampled at this rate.
-    Sampled(f64),
+    /// Words are sampled. Which ones depends on the rate and the seed alone.
+    Sampled { rate: f64, seed: u64 },
     /// The heap is counted exactly.
     Exact,
 }
@@ -224,9 +224,10 @@ pub(crate) fn run_with(
         .ref_results;
     let mut config = config(limits, profile.clone(), asked.ops);
     match asked.memory {
-        Some(Memory::Sampled(rate)) => {
+        Some(Memory::Sampled { rate, seed }) => {
             config.sampling = Some(MemprofConfig {
                 rate,
+                seed,
                 ..MemprofConfig::default()
             });
         }

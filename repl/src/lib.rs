@@ -27,6 +27,7 @@ mod highlight;
 mod io;
 mod objects;
 mod program;
+mod recording;
 mod render;
 mod runs;
 mod session;

@@ -1,6 +1,7 @@
 //! The profiles that a session keeps, each with its number.
 
 pub(crate) mod diff;
+pub(crate) mod memory_diff;
 pub(crate) mod tree;
 
 use std::collections::HashMap;
@@ -71,6 +72,13 @@ impl Runs {
             }
         }
         self.last
+    }
+
+    /// Throws a run away; false if it is not kept.
+    pub(crate) fn remove(&mut self, number: u32) -> bool {
+        let n_runs = self.runs.len();
+        self.runs.retain(|(known, _)| *known != number);
+        self.runs.len() < n_runs
     }
 
     pub(crate) fn get(&self, number: u32) -> Option<&Run> {
@@ -171,14 +179,7 @@ impl Run {
             };
             return self.tables(&self.kinds(), &options);
         };
-        let mut table = Vec::new();
-        memory_report::run(memory, &MemoryReportOptions::default(), &mut table)
-            .map_err(|error| error.to_string())?;
-        let lines = String::from_utf8_lossy(&table);
-        Ok(lines
-            .lines()
-            .map(|line| format!("{}\n", line.trim_end()))
-            .collect())
+        memory_table(memory, &MemoryReportOptions::default())
     }
 
     /// The tables of these kinds, as `mlprof` prints them, each with its sampling line.
@@ -247,9 +248,14 @@ impl Run {
         if let Some(memory) = &first.memory {
             let mut sum = memory.clone();
             for other in runs[1..].iter().filter_map(|run| run.memory.as_ref()) {
-                sum.absorb(other).map_err(|error| error.to_string())?;
+                sum.absorb_by_name(other)
+                    .map_err(|error| error.to_string())?;
             }
-            return Ok(Self::of_memory(&text, sum));
+            sum.header.program.clone_from(&text);
+            return Ok(Self {
+                is_partial: runs.iter().any(|run| run.is_partial),
+                ..Self::of_memory(&text, sum)
+            });
         }
         let (sources, ids) = all_sources(runs);
         let same_style = runs.iter().all(|run| run.style == first.style);
@@ -273,6 +279,18 @@ impl Run {
             notice: runs.iter().find_map(|run| run.notice.clone()),
         })
     }
+}
+
+/// The table of a memory profile, as `vm mem` prints it.
+pub(crate) fn memory_table(
+    memory: &MemoryFile,
+    options: &MemoryReportOptions,
+) -> Result<String, String> {
+    let mut table = Vec::new();
+    memory_report::run(memory, options, &mut table).map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&table);
+    let lines = text.lines().map(|line| format!("{}\n", line.trim_end()));
+    Ok(lines.collect())
 }
 
 /// The sources of all runs, one for each name, with the place of each name.

@@ -5,15 +5,16 @@ use std::path::Path;
 use std::rc::Rc;
 
 use assembler::vm::module::Module;
-use assembler::vm::profiler::{DEFAULT_HZ, Kind, KindSet, Style};
+use assembler::vm::profiler::{DEFAULT_HZ, Kind};
 use assembler::vm::{GcStress, HeapStats, Interrupt, Outcome, ReadBack};
 
 use crate::commands;
 use crate::debugger::{Debugger, Progress};
-use crate::evaluate::{self, Asked, Cost, Failure, Limits, Memory, Prepared, Ran, Spent};
+use crate::evaluate::{self, Asked, Cost, Failure, Limits, Prepared, Spent};
 use crate::expression::{self, Compiled, Input};
 use crate::io::SessionIo;
 use crate::program::{Defined, Program, classes_of};
+use crate::recording::{MemoryRecordings, Recording, Wanted, make_runs};
 use crate::render::{self, Shape};
 use crate::runs::{Run, Runs};
 use crate::validate;
@@ -44,6 +45,8 @@ pub struct Session {
     pub(crate) interrupt: Interrupt,
     /// The profile that evaluations add to while it is on.
     pub(crate) recording: Option<Recording>,
+    /// The memory profile that evaluations add to while it is on.
+    pub(crate) memory: MemoryRecordings,
     /// What the heap of the last evaluation did.
     pub(crate) last_heap: Option<HeapStats>,
     pub(crate) debugger: Debugger,
@@ -65,30 +68,14 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
 }
 
-/// A profile that is on.
-#[derive(Debug)]
-pub(crate) struct Recording {
-    pub(crate) kinds: KindSet,
-    pub(crate) style: Style,
-    /// What was counted so far.
-    pub(crate) sum: Option<Run>,
-}
-
-/// The profile that an evaluation is to take.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Wanted {
-    Nothing,
-    Counts(KindSet, Style),
-    Memory(Memory),
-}
-
 /// What an evaluation gave.
 pub(crate) struct Evaluated {
     /// The results as text, each line ended.
     pub(crate) text: String,
     pub(crate) failure: Option<Failure>,
     pub(crate) cost: Cost,
-    pub(crate) run: Option<Run>,
+    /// The profiles that were asked for.
+    pub(crate) runs: Vec<Run>,
 }
 
 impl Session {
@@ -107,6 +94,7 @@ impl Session {
             io,
             interrupt: Interrupt::new(),
             recording: None,
+            memory: MemoryRecordings::default(),
             last_heap: None,
             debugger: Debugger::default(),
             spent: None,
@@ -139,10 +127,14 @@ impl Session {
 
     /// What stands in front of the next entry.
     pub fn prompt(&self) -> String {
-        match (&self.recording, self.debugger.is_stopped()) {
-            (_, true) => "vm[stopped]> ".into(),
-            (Some(recording), _) => format!("vm[{}]> ", recording.kinds),
-            (None, _) => "vm> ".into(),
+        if self.debugger.is_stopped() {
+            return "vm[stopped]> ".into();
+        }
+        match (&self.recording, &self.memory.on) {
+            (Some(recording), Some(_)) => format!("vm[{},mem]> ", recording.kinds),
+            (Some(recording), None) => format!("vm[{}]> ", recording.kinds),
+            (None, Some(_)) => "vm[mem]> ".into(),
+            (None, None) => "vm> ".into(),
         }
     }
 
@@ -205,12 +197,12 @@ impl Session {
         if self.debugger.is_stopped() {
             return Err(commands::STOPPED.into());
         }
-        if wanted == Wanted::Nothing && !self.debugger.breakpoints.is_empty() {
+        if wanted.is_nothing() && !self.debugger.breakpoints.is_empty() {
             let prepared = self.prepare(&input, entry)?;
             return self.debug(prepared, &input.names);
         }
         let evaluated = self.evaluate(&input, entry, wanted)?;
-        self.record(evaluated.run);
+        self.record(evaluated.runs);
         let costs = match self.settings.shows_costs {
             true => describe_cost(&evaluated.cost),
             false => String::new(),
@@ -260,27 +252,6 @@ impl Session {
             Ok(Outcome::ExitCode(code)) => Ok(format!("exit code {code}\n")),
             Err(failure) => Err(failure.text),
         }
-    }
-
-    /// What the profile that is on wants of an evaluation.
-    pub(crate) fn recorded(&self) -> Wanted {
-        match &self.recording {
-            Some(recording) => Wanted::Counts(recording.kinds, recording.style),
-            None => Wanted::Nothing,
-        }
-    }
-
-    /// Adds a run to the profile that is on.
-    pub(crate) fn record(&mut self, run: Option<Run>) {
-        let (Some(recording), Some(run)) = (&mut self.recording, run) else {
-            return;
-        };
-        let text = format!("everything since `:prof on {}`", recording.kinds);
-        let sum = match recording.sum.take() {
-            Some(sum) => Run::merged(&[&sum, &run], text.clone()).ok(),
-            None => Some(run),
-        };
-        recording.sum = sum.map(|sum| Run { text, ..sum });
     }
 
     /// Compiles and links an expression.
@@ -368,21 +339,15 @@ impl Session {
         arguments: Vec<Vec<u8>>,
         wanted: Wanted,
     ) -> Result<Evaluated, String> {
-        if wanted != Wanted::Nothing {
+        if !wanted.is_nothing() {
             prepared.module = assembler::link::with_call_graph(prepared.module)
                 .map_err(|error| error.to_string())?;
         }
         let prepared = Rc::new(prepared);
         let keeps = !names.is_empty() || !prepared.parcel.objects.is_empty();
         let asked = Asked {
-            profile: match wanted {
-                Wanted::Counts(kinds, style) => Some((kinds, style)),
-                Wanted::Nothing | Wanted::Memory(_) => None,
-            },
-            memory: match wanted {
-                Wanted::Memory(memory) => Some(memory),
-                Wanted::Nothing | Wanted::Counts(..) => None,
-            },
+            profile: wanted.counts,
+            memory: wanted.memory,
             hz: self.settings.hz,
             ops: self.settings.shows_costs,
             objects: false,
@@ -393,7 +358,7 @@ impl Session {
         let (mut ran, spent) = evaluate::run(&prepared, io, limits, asked, &self.interrupt)?;
         self.spent = Some(spent);
         self.last_heap = Some(ran.cost.heap.clone());
-        let run = make_run(&prepared, &ran);
+        let runs = make_runs(&prepared, &ran);
         let result = std::mem::replace(&mut ran.result, Ok(Outcome::ExitCode(0)));
         let (text, failure) = match result {
             Ok(Outcome::Returned(ints)) => {
@@ -410,7 +375,7 @@ impl Session {
             text,
             failure,
             cost: ran.cost,
-            run,
+            runs,
         })
     }
 
@@ -490,24 +455,6 @@ fn plural(count: usize, what: &str) -> String {
         1 => format!("1 {what}"),
         count => format!("{count} {what}s"),
     }
-}
-
-fn make_run(prepared: &Rc<Prepared>, ran: &Ran) -> Option<Run> {
-    let run = match (&ran.profile, &ran.memory) {
-        (Some(profile), _) => {
-            let kinds = profile.kinds();
-            let sources = ran.sources.clone();
-            Run::new(&prepared.text, kinds.iter(), profile.data(), sources)
-        }
-        (None, Some(memory)) => Run::of_memory(&prepared.text, memory.clone()),
-        (None, None) => return None,
-    };
-    Some(Run {
-        rate: ran.rate,
-        prepared: Some(prepared.clone()),
-        is_partial: ran.result.is_err(),
-        ..run
-    })
 }
 
 /// What a definition says of itself.

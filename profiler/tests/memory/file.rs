@@ -1,13 +1,14 @@
 //! The file: what is written is read again, and nothing else is accepted.
 
+use profiler::memory::report::{self, MemoryReportOptions};
 use profiler::memory::{
-    AbsorbError, CallFigures, HeapProfile, Measure, MemoryFile, MemoryHeader, MemoryProfile,
-    MemorySite, MemorySource,
+    AbsorbError, CallFigures, HeapProfile, HeapRow, Measure, MemoryFile, MemoryHeader,
+    MemoryProfile, MemorySite, MemorySource,
 };
 use profiler::sampling::{CallId, CallTree, Estimate, SplitMix64};
 use profiler::{SourceId, SourceMap};
 
-use crate::sample::Run;
+use crate::sample::{Run, source};
 
 fn written(file: &MemoryFile) -> String {
     let mut text = Vec::new();
@@ -365,4 +366,102 @@ fn only_like_is_added_to_like() {
     check(&other, AbsorbError::Heap);
     let text = AbsorbError::Program(1, 2).to_string();
     assert!(text.contains("(magics 0x00000001 and 0x00000002): report them one by one"));
+}
+
+/// The same file with one more source, without figures, in front of the program's own.
+fn renumbered(file: &MemoryFile) -> MemoryFile {
+    const AT: usize = 3;
+    let mut file = file.clone();
+    let stranger = MemorySource {
+        function: "stranger".to_owned(),
+        ..MemorySource::default()
+    };
+    file.header.magic = 7;
+    file.sources.insert(AT, stranger);
+    for site in &mut file.sites {
+        if site.source.index() >= AT {
+            site.source = SourceId(site.source.0 + 1);
+        }
+    }
+    let rows = &mut file.heap.as_mut().unwrap().sources;
+    rows.insert(AT, HeapRow::default());
+    file
+}
+
+fn report_of(file: &MemoryFile) -> String {
+    let options = MemoryReportOptions {
+        stacks: true,
+        objects: true,
+        ..MemoryReportOptions::default()
+    };
+    let mut text = Vec::new();
+    report::run(file, &options, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn programs_add_up_by_the_names_of_their_sources() {
+    let [one, two] = [1, 2].map(|seed| Run::new(0.01, seed, seed).finish());
+    let mut expected = one.clone();
+    expected.absorb(&two).unwrap();
+    let mut sum = one.clone();
+    sum.absorb_by_name(&two).unwrap();
+    assert_eq!(report_of(&sum), report_of(&expected));
+    assert_eq!(sum.header.magic, one.header.magic);
+    let mut sum = one.clone();
+    assert_ne!(renumbered(&two).sites, two.sites);
+    sum.absorb_by_name(&renumbered(&two)).unwrap();
+    assert_eq!(report_of(&sum), report_of(&expected));
+    // Nothing is kept of what has no figures.
+    assert_eq!(sum.sources, one.sources);
+    assert_eq!(sum.header.magic, 0);
+    assert_eq!(MemoryFile::parse(&written(&sum)).unwrap(), sum);
+}
+
+#[test]
+fn a_function_that_moved_is_another_source() {
+    let one = Run::new(0.1, 1, 1).finish();
+    let mut two = one.clone();
+    let leak = source(1);
+    assert_eq!(two.sources[leak.index()].function, "leak");
+    two.sources[leak.index()].line = 99;
+    let mut sum = one.clone();
+    sum.absorb_by_name(&two).unwrap();
+    assert_eq!(sum.sources.len(), one.sources.len() + 1);
+    assert_eq!(sum.sources.last(), two.sources.get(leak.index()));
+    let (mine, heap) = (one.heap.as_ref().unwrap(), sum.heap.as_ref().unwrap());
+    assert_eq!(heap.sources.len(), sum.sources.len());
+    assert_eq!(heap.row(leak), mine.row(leak));
+    assert_eq!(heap.sources.last(), Some(&mine.row(leak)));
+    let text = report_of(&sum);
+    for label in ["leak (cache.sml:4)", "leak (cache.sml:99)"] {
+        assert!(text.contains(label), "{text}");
+    }
+    // Both of the same figures.
+    let n_leaks = |file: &MemoryFile, id: SourceId| {
+        let of = file
+            .rows
+            .iter()
+            .filter(|(call, _)| file.site(*call).is_some_and(|site| site.source == id));
+        of.map(|(_, figures)| figures.allocated.n_samples)
+            .sum::<u64>()
+    };
+    let moved = SourceId(one.sources.len() as u32);
+    assert!(n_leaks(&one, leak) > 0);
+    assert_eq!(n_leaks(&sum, moved), n_leaks(&one, leak));
+    assert_eq!(n_leaks(&sum, leak), n_leaks(&one, leak));
+}
+
+#[test]
+fn names_do_not_make_figures_alike() {
+    let file = small();
+    let mut other = renumbered(&file);
+    other.header.rate = 0.5;
+    let mut sum = file.clone();
+    let error = sum.absorb_by_name(&other).unwrap_err();
+    assert_eq!(error, AbsorbError::Rate(0.002, 0.5));
+    other.header.rate = file.header.rate;
+    other.heap = None;
+    assert_eq!(sum.absorb_by_name(&other), Err(AbsorbError::Heap));
+    assert_eq!(sum, file);
 }

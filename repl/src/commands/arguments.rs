@@ -1,7 +1,9 @@
 //! What stands behind a command's name.
 
 use assembler::vm::profiler::Kind;
+use assembler::vm::profiler::memory::Measure;
 
+use super::memory::measure;
 use crate::runs::Run;
 use crate::session::Session;
 
@@ -11,6 +13,7 @@ pub(super) struct Arguments<'a> {
     pub(super) words: Vec<&'a str>,
     pub(super) runs: Vec<u32>,
     pub(super) kind: Option<Kind>,
+    pub(super) by: Option<Measure>,
     /// Percent.
     pub(super) thresh: Option<f64>,
     /// Percent.
@@ -18,7 +21,8 @@ pub(super) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Reads `WORD`, `#n`, `--kind KIND`, `--thresh X` and `--fail-over X` in any order.
+    /// Reads `WORD`, `#n`, `--kind KIND`, `--by MEASURE`, `--thresh X` and `--fail-over X` in any
+    /// order.
     pub(super) fn parse(text: &'a str) -> Result<Self, String> {
         let mut arguments = Self::default();
         let mut words = text.split_whitespace();
@@ -37,16 +41,18 @@ impl<'a> Arguments<'a> {
                 Some((option, value)) => (option, Some(value)),
                 None => (word, None),
             };
-            let is_known = ["--kind", "--thresh", "--fail-over"].contains(&option);
+            let is_known = ["--kind", "--by", "--thresh", "--fail-over"].contains(&option);
             if !is_known {
                 return Err(format!(
-                    "no option is called `{option}`; there are --kind, --thresh and --fail-over"
+                    "no option is called `{option}`; there are --kind, --by, --thresh and \
+                     --fail-over"
                 ));
             }
             let value = value.or_else(|| words.next());
             let value = value.ok_or_else(|| format!("`{option}` wants a value"))?;
             match option {
                 "--kind" => arguments.kind = Some(kind(value)?),
+                "--by" => arguments.by = Some(measure(value)?),
                 "--thresh" => arguments.thresh = Some(percent(value)?),
                 _ => arguments.fail_over = Some(percent(value)?),
             }

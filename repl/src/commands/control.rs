@@ -3,18 +3,18 @@
 use super::{arguments, split_word};
 use crate::debugger::Progress;
 use crate::render;
-use crate::session::{Session, Wanted, describe_cost};
+use crate::session::{Session, describe_cost};
 
 pub(super) fn run(session: &mut Session, text: &str) -> Result<String, String> {
     let arguments = text.split_whitespace();
     let arguments = arguments.map(|word| word.as_bytes().to_vec()).collect();
     let prepared = session.prepare_entry()?;
     let wanted = session.recorded();
-    if wanted == Wanted::Nothing && !session.debugger.breakpoints.is_empty() {
+    if wanted.is_nothing() && !session.debugger.breakpoints.is_empty() {
         return session.debug(prepared, &[]);
     }
     let evaluated = session.run_prepared(prepared, &[], arguments, wanted)?;
-    session.record(evaluated.run);
+    session.record(evaluated.runs);
     let costs = match session.settings.shows_costs {
         true => describe_cost(&evaluated.cost),
         false => String::new(),

@@ -7,6 +7,7 @@ mod costs;
 mod counts;
 mod files;
 mod help;
+mod memory;
 mod profile;
 mod table;
 
@@ -104,9 +105,14 @@ pub(crate) fn find(line: &str) -> Result<(&'static Command, &str), String> {
     {
         return Ok((only, rest));
     }
-    let words: Vec<&str> = members.iter().map(|one| second_word(one.name)).collect();
+    let words = members.iter().map(|one| second_word(one.name));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
     let (word, rest) = split_word(rest);
     if word.is_empty() {
+        // A family may do something by its own name.
+        if let Some(own) = members.iter().find(|one| one.name == family) {
+            return Ok((own, rest));
+        }
         return Err(format!("`{family}` takes one of: {}", words.join(", ")));
     }
     let hint = format!("`:help {family}` lists them");

@@ -11,23 +11,26 @@ use assembler::vm::profiler::{Kind, KindSet, SourceMap, Style};
 use assembler::{AssembleOptions, assemble};
 
 use super::arguments::{self, Arguments, run};
-use super::{counts, split_word};
+use super::{counts, memory, split_word};
 use crate::evaluate::Memory;
+use crate::recording::{Recording, Wanted};
 use crate::render;
-use crate::runs::diff::diff;
+use crate::runs::diff::{Diff, diff};
 use crate::runs::tree::{Side, neighbours, tree};
 use crate::runs::{Run, amount};
-use crate::session::{Recording, Session, Wanted, describe_cost};
+use crate::session::{Session, describe_cost};
 
 /// Rows that are shown of trees and differences hold at least this share of the total, in percent.
 const THRESH: f64 = 1.0;
-/// The rate of memory profiles unless another is asked for.
-const DEFAULT_RATE: f64 = 1e-3;
 
 /// Runs an expression with a profile, shows the tables and keeps the run.
 pub(super) fn take(session: &mut Session, text: &str, kinds: KindSet) -> Result<String, String> {
     let (style, text) = style_of(text);
-    take_wanted(session, text, Wanted::Counts(kinds, style))
+    let wanted = Wanted {
+        counts: Some((kinds, style)),
+        memory: None,
+    };
+    take_wanted(session, text, wanted)
 }
 
 /// The same with a memory profile that samples.
@@ -39,14 +42,22 @@ pub(super) fn take_memory(session: &mut Session, text: &str) -> Result<String, S
             let rate = rate.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));
             (rate.ok_or(WRONG)?, rest)
         }
-        _ => (DEFAULT_RATE, text),
+        _ => (memory::DEFAULT_RATE, text),
     };
-    take_wanted(session, text, Wanted::Memory(Memory::Sampled(rate)))
+    take_with(session, text, Memory::Sampled { rate, seed: 0 })
 }
 
 /// The same with exact counts of the heap.
 pub(super) fn take_heap(session: &mut Session, text: &str) -> Result<String, String> {
-    take_wanted(session, text, Wanted::Memory(Memory::Exact))
+    take_with(session, text, Memory::Exact)
+}
+
+fn take_with(session: &mut Session, text: &str, memory: Memory) -> Result<String, String> {
+    let wanted = Wanted {
+        counts: None,
+        memory: Some(memory),
+    };
+    take_wanted(session, text, wanted)
 }
 
 fn take_wanted(session: &mut Session, text: &str, wanted: Wanted) -> Result<String, String> {
@@ -67,7 +78,7 @@ fn take_wanted(session: &mut Session, text: &str, wanted: Wanted) -> Result<Stri
     if session.settings.shows_costs {
         answer += &describe_cost(&evaluated.cost);
     }
-    if let Some(run) = evaluated.run {
+    for run in evaluated.runs {
         answer += &run.table()?;
         answer += &keep(session, run);
     }
@@ -85,7 +96,7 @@ fn style_of(text: &str) -> (Style, &str) {
     }
 }
 
-fn keep(session: &mut Session, run: Run) -> String {
+pub(super) fn keep(session: &mut Session, run: Run) -> String {
     let partial = if run.is_partial { ", partial" } else { "" };
     let number = session.runs.keep(run);
     format!("kept as #{number}{partial}\n")
@@ -200,8 +211,8 @@ pub(super) fn show(session: &mut Session, text: &str) -> Result<String, String> 
     if words.is_empty() {
         return run.table();
     }
-    if run.has_memory() {
-        return Err("tables of memory profiles have no options".into());
+    if let Some(memory) = &run.memory {
+        return memory::show(memory, &words);
     }
     let mut args: Vec<OsString> = words.into_iter().map(OsString::from).collect();
     args.push("run".into());
@@ -262,24 +273,29 @@ pub(super) fn compare(session: &mut Session, text: &str) -> Result<String, Strin
         return Err("`:prof diff` takes two runs: `:prof diff #1 #2`".into());
     };
     let (first, second) = (run(session, *before)?, run(session, *after)?);
-    let common: Vec<Kind> = first
-        .kinds()
-        .into_iter()
-        .filter(|&kind| second.of_kind(kind).is_some())
-        .filter(|&kind| arguments.kind.is_none_or(|wanted| wanted == kind))
-        .collect();
-    if common.is_empty() {
-        return Err(format!("#{before} and #{after} have no kind in common"));
-    }
     let thresh = arguments.thresh.unwrap_or(THRESH);
-    let mut answer = String::new();
-    let mut worst = f64::NEG_INFINITY;
-    for kind in common {
-        if let Some(found) = diff(first, second, kind, thresh) {
-            answer += &found.text;
-            worst = worst.max(found.growth);
+    let nothing_common = || format!("#{before} and #{after} have no kind in common");
+    let found = match (&first.memory, &second.memory) {
+        (Some(first), Some(second)) => vec![memory::compare(first, second, &arguments, thresh)?],
+        (None, None) if arguments.by.is_some() => {
+            return Err("`--by` is for memory profiles; `--kind` chooses among others".into());
         }
-    }
+        (None, None) => {
+            let kinds = first.kinds().into_iter();
+            let kinds = kinds.filter(|&kind| arguments.kind.is_none_or(|wanted| wanted == kind));
+            let found: Vec<Diff> = kinds
+                .filter_map(|kind| diff(first, second, kind, thresh))
+                .collect();
+            if found.is_empty() {
+                return Err(nothing_common());
+            }
+            found
+        }
+        _ => return Err(nothing_common()),
+    };
+    let answer: String = found.iter().map(|one| one.text.as_str()).collect();
+    let worst = found.iter().map(|one| one.growth);
+    let worst = worst.fold(f64::NEG_INFINITY, f64::max);
     match arguments.fail_over {
         Some(most) if worst * 100.0 > most => Err(format!(
             "the total has grown by {:.1} %, more than {most} %\n{answer}",

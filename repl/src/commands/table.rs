@@ -3,7 +3,7 @@
 use assembler::vm::profiler::{Kind, KindSet};
 
 use super::Completes as C;
-use super::{Command, Group, control, costs, files, help, profile};
+use super::{Command, Group, control, costs, files, help, memory, profile};
 
 /// A row: name, arguments, group, what completes it, summary, details, handler.
 macro_rules! commands {
@@ -134,7 +134,9 @@ kept."
     ":prof show" "[#n] [OPTION...]" Profile Runs
         "shows the tables of a run"
         "The options are those of `vm prof`: `-thresh 5`, `-show-line true`,
-`-keep '(thresh 5)'`. Without a number, the last run is shown."
+`-keep '(thresh 5)'`; of memory profiles, those of `vm mem`: `--by MEASURE`, `--top N`,
+`--stacks`, `--objects`, where MEASURE is live, allocated, peak, promoted or short-lived.
+Without a number, the last run is shown."
         profile::show;
     ":prof tree" "[#n] [--kind KIND] [--thresh X]" Profile Runs
         "shows who called whom in a run with --stack, heaviest first"
@@ -152,15 +154,17 @@ kept."
         "shows a function's lines with how often each was run"
         "The run is done once more for that, with the code that it had, its output thrown away."
         profile::annotate;
-    ":prof diff" "#n #m [--kind KIND] [--thresh X] [--fail-over X]" Profile Runs
+    ":prof diff" "#n #m [--kind KIND | --by MEASURE] [--thresh X] [--fail-over X]" Profile Runs
         "compares two runs, function by function"
         "Rows that changed by less than X percent (1) of the total are left out. Functions are told
 apart by name, so one that was defined again is compared with itself. With `--fail-over`,
-it is an error if a total has grown by more: a batch then ends with exit code 1."
+it is an error if a total has grown by more: a batch then ends with exit code 1. Of memory
+profiles MEASURE (allocated) is compared; changes of samples whose 95 % intervals overlap are
+marked as within noise."
         profile::compare;
     ":prof merge" "#n #m..." Profile Runs
         "adds runs up and keeps the sum as a run"
-        ""
+        "Functions are the same if their names, files and lines are."
         profile::merge;
     ":prof save" "[#n] FILE" Profile RunsAndFiles
         "writes a run to FILE, in the format of mlmon.out, and its program to FILE.bc"
@@ -170,6 +174,23 @@ it is an error if a total has grown by more: a batch then ends with exit code 1.
         "keeps a profile that was written as a run"
         "Without PROGRAM, FILE.bc is taken."
         profile::load;
+    ":mem" "" Profile Nothing
+        "says whether evaluations are sampled for a memory profile, and what it has so far"
+        ""
+        memory::state;
+    ":mem start" "[RATE]" Profile Nothing
+        "samples the allocations of every evaluation from now on for one memory profile"
+        "RATE is the share of allocated words that is sampled (1e-3). What fails or is interrupted
+counts too; `:time` and what is profiled by itself with `:prof` do not. The prompt says so."
+        memory::start;
+    ":mem stop" "" Profile Nothing
+        "ends the memory profile, shows it, and keeps it as a run"
+        "What is live is what was at the end of each evaluation, all added up; the peaks, too."
+        memory::stop;
+    ":mem discard" "" Profile Nothing
+        "ends the memory profile and keeps nothing, or throws away the run of the last one"
+        ""
+        memory::discard;
     ":run" "[ARG...]" Control Nothing
         "runs the program's `main`"
         ""

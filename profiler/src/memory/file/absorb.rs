@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use super::{MemoryCall, MemoryFile, Sites};
-use crate::memory::CallFigures;
+use super::{MemoryCall, MemoryFile, MemorySite, MemorySource, Sites};
+use crate::SourceId;
+use crate::memory::{CallFigures, HeapRow};
 use crate::sampling::{CallId, CallTree};
 
 impl MemoryFile {
@@ -14,7 +15,67 @@ impl MemoryFile {
     /// # Errors
     /// The files do not fit together. Nothing has changed then.
     pub fn absorb(&mut self, other: &MemoryFile) -> Result<(), AbsorbError> {
+        let (mine, its) = (&self.header, &other.header);
+        if mine.magic != its.magic || self.sources != other.sources {
+            return Err(AbsorbError::Program(mine.magic, its.magic));
+        }
         self.check(other)?;
+        let same = (0..self.sources.len()).map(|index| SourceId(index as u32));
+        self.add(other, &same.collect::<Vec<_>>());
+        Ok(())
+    }
+
+    /// Adds the figures of another run, perhaps of another program, by names: sources are the same
+    /// if their functions, files and lines are, copies in their order, and call stacks if they lead
+    /// through the same lines of the same sources. The sum of two programs has the magic 0.
+    ///
+    /// # Errors
+    /// The figures do not fit together. Nothing has changed then.
+    pub fn absorb_by_name(&mut self, other: &MemoryFile) -> Result<(), AbsorbError> {
+        self.check(other)?;
+        if self.header.magic != other.header.magic || self.sources != other.sources {
+            self.header.magic = 0;
+        }
+        let ids = self.absorb_sources(other);
+        self.add(other, &ids);
+        Ok(())
+    }
+
+    /// Finds or makes the sources of another file, and says which they are here. Those without
+    /// figures are left out and become unknown, for a sum of many programs would drown in them.
+    fn absorb_sources(&mut self, other: &MemoryFile) -> Vec<SourceId> {
+        let mut is_used = vec![false; other.sources.len()];
+        for site in &other.sites {
+            if let Some(is_used) = is_used.get_mut(site.source.index()) {
+                *is_used = true;
+            }
+        }
+        for (is_used, row) in is_used
+            .iter_mut()
+            .zip(other.heap.iter().flat_map(|h| &h.sources))
+        {
+            *is_used |= *row != HeapRow::default();
+        }
+        let mut known: HashMap<(MemorySource, u32), SourceId> =
+            copies(&self.sources).zip((0..).map(SourceId)).collect();
+        let mut ids = Vec::with_capacity(other.sources.len());
+        for (copy, is_used) in copies(&other.sources).zip(is_used) {
+            ids.push(match known.get(&copy) {
+                Some(&id) => id,
+                None if is_used => {
+                    let id = SourceId(self.sources.len() as u32);
+                    self.sources.push(copy.0.clone());
+                    known.insert(copy, id);
+                    id
+                }
+                None => SourceId::UNKNOWN,
+            });
+        }
+        ids
+    }
+
+    /// Adds the figures of another file whose sources are these here.
+    fn add(&mut self, other: &MemoryFile, sources: &[SourceId]) {
         let header = &mut self.header;
         for (sum, number) in [
             (&mut header.clock_words, other.header.clock_words),
@@ -25,7 +86,7 @@ impl MemoryFile {
         ] {
             *sum = sum.saturating_add(number);
         }
-        let ids = self.absorb_calls(other);
+        let ids = self.absorb_calls(other, sources);
         let mut rows: BTreeMap<CallId, CallFigures> = self.rows.drain(..).collect();
         for (call, figures) in &other.rows {
             let id = ids.get(call.index()).copied().unwrap_or(CallTree::ROOT);
@@ -34,18 +95,17 @@ impl MemoryFile {
         self.rows = rows.into_iter().collect();
         if let (Some(heap), Some(other)) = (&mut self.heap, &other.heap) {
             heap.gc_work_bytes = heap.gc_work_bytes.saturating_add(other.gc_work_bytes);
-            for (row, other) in heap.sources.iter_mut().zip(&other.sources) {
-                row.add(other);
+            heap.sources.resize(self.sources.len(), HeapRow::default());
+            for (id, other) in sources.iter().zip(&other.sources) {
+                if let Some(row) = heap.sources.get_mut(id.index()) {
+                    row.add(other);
+                }
             }
         }
-        Ok(())
     }
 
     fn check(&self, other: &MemoryFile) -> Result<(), AbsorbError> {
         let (mine, its) = (&self.header, &other.header);
-        if mine.magic != its.magic || self.sources != other.sources {
-            return Err(AbsorbError::Program(mine.magic, its.magic));
-        }
         if mine.rate != its.rate {
             return Err(AbsorbError::Rate(mine.rate, its.rate));
         }
@@ -56,7 +116,7 @@ impl MemoryFile {
     }
 
     /// Makes the call stacks of another file, and says which they are here.
-    fn absorb_calls(&mut self, other: &MemoryFile) -> Vec<CallId> {
+    fn absorb_calls(&mut self, other: &MemoryFile, sources: &[SourceId]) -> Vec<CallId> {
         let index = (0..)
             .zip(&self.sites)
             .map(|(index, &site)| (site, index))
@@ -76,9 +136,13 @@ impl MemoryFile {
                 ids.push(CallTree::ROOT);
                 continue;
             };
+            let source = sources.get(site.source.index()).copied();
             let call = MemoryCall {
                 parent: parent.unwrap_or(CallTree::ROOT),
-                site: sites.intern(site),
+                site: sites.intern(MemorySite {
+                    source: source.unwrap_or(SourceId::UNKNOWN),
+                    ..site
+                }),
             };
             let id = *known.entry(call).or_insert_with(|| {
                 self.calls.push(call);
@@ -89,6 +153,17 @@ impl MemoryFile {
         self.sites = sites.sites;
         ids
     }
+}
+
+/// The sources, each with the number of those before it that are the same: a function may be in a
+/// program more than once.
+fn copies(sources: &[MemorySource]) -> impl Iterator<Item = (MemorySource, u32)> {
+    let mut counts: HashMap<&MemorySource, u32> = HashMap::new();
+    sources.iter().map(move |source| {
+        let count = counts.entry(source).or_default();
+        *count += 1;
+        (source.clone(), *count - 1)
+    })
 }
 
 /// Why the profiles of two runs cannot be added up.

@@ -44,7 +44,7 @@ impl fmt::Display for Cells {
 }
 
 /// The nearest whole number, with commas.
-pub(super) fn whole(number: f64) -> String {
+pub fn whole(number: f64) -> String {
     if number.is_infinite() {
         return "infinitely many".to_owned();
     }
@@ -61,7 +61,7 @@ pub(super) fn rate(rate: f64) -> String {
 }
 
 /// Four digits that count, and zeros: more would pretend to be known.
-pub(super) fn rounded(number: f64) -> String {
+pub fn rounded(number: f64) -> String {
     if number.is_infinite() {
         return whole(number);
     }

@@ -15,6 +15,7 @@ use super::{CallFigures, Measure, MemoryFile};
 use crate::report::{with_commas, write_table};
 use crate::sampling::Estimate;
 use cells::Cells;
+pub use cells::{rounded, whole};
 use sums::{Groups, Sums};
 
 /// What to show.
@@ -127,8 +128,13 @@ fn write_head(file: &MemoryFile, sums: &Sums, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// The interval of the bytes, also where no sample was taken.
-fn interval(estimate: &Estimate, rate: f64) -> (f64, f64) {
+/// The bytes as the tables show them, and how far their interval reaches.
+pub fn bytes_cells(estimate: &Estimate, is_exact: bool) -> [String; 2] {
+    Cells::Bytes.pair(estimate, is_exact)
+}
+
+/// The interval of the bytes of 95 % confidence, also where no sample was taken.
+pub fn interval(estimate: &Estimate, rate: f64) -> (f64, f64) {
     if estimate.n_blocks == 0 {
         (0.0, crate::sampling::unseen95_bytes(rate))
     } else {
