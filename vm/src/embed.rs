@@ -120,13 +120,6 @@ impl Vm {
             .profile
             .as_ref()
             .is_some_and(|one| one.data().has_contexts());
-        let stack = Stack::new(config.stack_bytes, has_contexts).ok_or(VmError::OutOfMemory(
-            OutOfMemory {
-                request_bytes: config.stack_bytes,
-                live_bytes: 0,
-                max_bytes: config.stack_bytes,
-            },
-        ))?;
         let sink = Box::new(Node::new(SourceId::UNKNOWN));
         let load = LoadConfig {
             profile: config.profile.as_deref(),
@@ -136,6 +129,13 @@ impl Vm {
             has_census: config.census,
         };
         let mut program = Box::new(Program::load(module, load, &mut heap)?);
+        let stack = Stack::new(config.stack_bytes, has_contexts, program.halt()).ok_or(
+            VmError::OutOfMemory(OutOfMemory {
+                request_bytes: config.stack_bytes,
+                live_bytes: 0,
+                max_bytes: config.stack_bytes,
+            }),
+        )?;
         let cell = Arc::new(CurrentCell::new());
         let attention = Arc::new(AtomicU32::new(0));
         heap.attention = Arc::as_ptr(&attention);
