@@ -30,8 +30,8 @@ pub(crate) const REF_DISPLACEMENT_BYTES: usize = AREA_DISTANCE_BYTES + SLACK_BYT
 /// The distance from a control frame to the context that is saved with it, in stack style: more
 /// than all control frames that the largest stack can have.
 pub(crate) const CONTEXT_DISTANCE_BYTES: usize = 1 << 30;
-/// Bytes of a page, and how far behind the program's code registers start within one. Processors take
-/// a load for one of a store before it if both have the same place in a page, and wait: a loop
+/// Bytes of a page, and how far behind the program's code registers start within one. Processors
+/// take a load for one of a store before it if both have the same place in a page, and wait: a loop
 /// whose words lay where its registers do took a fifth longer.
 const PAGE_BYTES: usize = 4096;
 const CODE_DISTANCE_BYTES: usize = 3072;
