@@ -65,7 +65,7 @@ impl Stack {
             0
         };
         let mapped_bytes = AREA_DISTANCE_BYTES + bytes + PAGE_BYTES;
-        let offset_bytes = (code.addr() + CODE_DISTANCE_BYTES) % PAGE_BYTES & !15;
+        let offset_bytes = ((code.addr() + CODE_DISTANCE_BYTES) % PAGE_BYTES) & !15;
         let mapping = map(mapped_bytes)?;
         let Some(frames) = map(frames_bytes + contexts_bytes) else {
             // SAFETY: the area was mapped a moment ago and nothing points into it.
