@@ -258,3 +258,28 @@ fn profiles_of_several_runs_are_added_up() {
     assert!(shown.contains("78,600,000 bytes allocated"), "{shown}");
     assert_eq!(first_rows(&shown), ["open_session"]);
 }
+
+#[test]
+fn a_run_ends_though_snapshots_take_longer_than_the_time_between_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("program.asm");
+    let mut text = "fun main() {
+        n = 300000
+    again:
+        x = new 1, [], [n]
+        n = sub n, 1
+        jgt n, 0, again
+        call print(\"done\")
+        ret
+    }\n"
+    .to_owned();
+    // Each source has a line in the file, which takes longer to write than the time asked for.
+    for index in 0..5000 {
+        text.push_str(&format!("fun f{index}() {{ ret }}\n"));
+    }
+    fs::write(&program, text).expect("a program");
+    let options = ["--profile", "mem=0.01,heap", "--snapshot-every", "0.001"];
+    let ran = vm(folder.path()).args(options).arg(&program).output();
+    let ran = ran.expect("vm runs");
+    assert_eq!(stdout(&ran), "done", "{}", stderr(&ran));
+}
