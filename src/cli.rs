@@ -106,6 +106,10 @@ pub(crate) struct RunArgs {
     /// What the sampled words of a memory profile depend on, besides the rate
     #[arg(long, value_name = "N", requires = "profile", default_value_t = 0)]
     pub(crate) seed: u64,
+    /// Tell callers apart by line in a sampled memory profile, not by function alone; a function
+    /// that calls itself in several places then has very many call stacks
+    #[arg(long, requires = "profile")]
+    pub(crate) call_lines: bool,
     /// Collect the whole heap when it has grown by so many percent, so that the peak in a memory
     /// profile is at most that much too low
     #[arg(long, value_name = "PERCENT")]

@@ -155,6 +155,7 @@ fn config(args: &RunArgs, profile: Option<Arc<Profile>>) -> VmConfig {
             .map(|rate| MemprofConfig {
                 rate,
                 seed: args.seed,
+                call_lines: args.call_lines,
                 ..MemprofConfig::default()
             }),
         ..VmConfig::default()

@@ -10,11 +10,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
+use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, StackFrame, Tracker};
 use repl::assembler::vm::profiler::{Kind, Profile, Style};
 use repl::assembler::vm::verify::VerifiedModule;
-use repl::assembler::vm::{GcStress, HeapConfig, Location, Outcome, RunError, Vm, VmConfig};
+use repl::assembler::vm::{GcStress, HeapConfig, Outcome, RunError, Vm, VmConfig};
 
+use crate::recorder::callers_by_function;
 use crate::smith::Program;
 use crate::support::verified;
 
@@ -39,14 +40,14 @@ impl Write for Shared {
 }
 
 /// Samples by the number of the block's first word: how many, and the whole call stack.
-type Samples = HashMap<u64, (u64, Vec<Location>)>;
+type Samples = HashMap<u64, (u64, Vec<StackFrame>)>;
 
 /// Keeps all samples, and every other block to its end.
 struct Keeper(Rc<RefCell<Samples>>);
 
 impl Keeper {
     fn keep(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
-        let stack = info.stack.locations().collect();
+        let stack = info.stack.frames().collect();
         let before = self
             .0
             .borrow_mut()
@@ -118,7 +119,7 @@ const fn way(fuses: bool, stress: bool, profile: &'static str, style: Style) -> 
     }
 }
 
-fn run(module: &VerifiedModule, way: Way, rates: &[f64]) -> (Seen, Vec<Samples>) {
+fn run(module: &VerifiedModule, way: Way, rates: &[f64], call_lines: bool) -> (Seen, Vec<Samples>) {
     let profile = (!way.profile.is_empty()).then(|| {
         let kinds = way.profile.parse().expect("kinds");
         Arc::new(Profile::new(kinds, module.sources.sources.len()).with_style(way.style))
@@ -149,7 +150,10 @@ fn run(module: &VerifiedModule, way: Way, rates: &[f64]) -> (Seen, Vec<Samples>)
         vec![b"first".to_vec(), b"second".to_vec()],
     );
     let mut vm = Vm::new(module.clone(), Hosts::standard(io), config).expect("a machine");
-    let kept: Vec<_> = rates.iter().map(|&rate| keep(&mut vm, rate)).collect();
+    let kept: Vec<_> = rates
+        .iter()
+        .map(|&rate| keep(&mut vm, rate, call_lines))
+        .collect();
     let end = vm.run();
     let stats = vm.heap_stats();
     let mut charged = Vec::new();
@@ -173,10 +177,11 @@ fn run(module: &VerifiedModule, way: Way, rates: &[f64]) -> (Seen, Vec<Samples>)
     (seen, samples)
 }
 
-fn keep(vm: &mut Vm, rate: f64) -> Rc<RefCell<Samples>> {
+fn keep(vm: &mut Vm, rate: f64, call_lines: bool) -> Rc<RefCell<Samples>> {
     let samples = Rc::new(RefCell::new(Samples::new()));
     let config = MemprofConfig {
         rate,
+        call_lines,
         ..MemprofConfig::default()
     };
     vm.memprof_start(config, Box::new(Keeper(samples.clone())))
@@ -203,15 +208,15 @@ fn random_programs_do_the_same_with_profiles() {
         for offset in 0..2 {
             let way = WAYS[(seed + offset * 3) as usize % WAYS.len()];
             let what = format!("seed {seed}, {way:?}");
-            let (plain, _) = run(&module, way, &[]);
-            let (seen, alone) = run(&module, way, &[1.0]);
+            let (plain, _) = run(&module, way, &[], false);
+            let (seen, alone) = run(&module, way, &[1.0], true);
             assert_eq!(plain, seen, "{what}, rate 1");
             let words: u64 = alone[0].values().map(|sample| sample.0).sum();
             assert_eq!(words * 8, plain.allocated_bytes, "{what}: rate 1 sees all");
-            let (seen, few) = run(&module, way, &[0.01]);
+            let (seen, few) = run(&module, way, &[0.01], true);
             assert_eq!(plain, seen, "{what}, rate 0.01");
             assert_part(&few[0], &alone[0], &what);
-            let (seen, both) = run(&module, way, &[0.1, 1.0, 0.01]);
+            let (seen, both) = run(&module, way, &[0.1, 1.0, 0.01], true);
             assert_eq!(plain, seen, "{what}, three profiles");
             assert_eq!(
                 both[1], alone[0],
@@ -222,6 +227,12 @@ fn random_programs_do_the_same_with_profiles() {
                 "{what}: profiles do not disturb each other"
             );
             assert_part(&both[0], &both[1], &what);
+            let (seen, functions) = run(&module, way, &[0.1], false);
+            assert_eq!(plain, seen, "{what}, callers by function");
+            let by_function = both[0].iter().map(|(&clock, (n_samples, stack))| {
+                (clock, (*n_samples, callers_by_function(stack)))
+            });
+            assert_eq!(functions[0], by_function.collect(), "{what}");
             n_samples += few[0].len();
             n_deep += alone[0].values().filter(|one| one.1.len() > 9).count();
         }

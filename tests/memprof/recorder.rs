@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, ProfileId, Source, Tracker};
+use repl::assembler::vm::memprof::{
+    AllocInfo, GcEvent, MemprofConfig, ProfileId, Source, StackFrame, Tracker,
+};
 use repl::assembler::vm::{HeapConfig, Outcome, Vm, VmConfig};
 
 use crate::support::verified;
@@ -49,7 +51,7 @@ impl Recorder {
             words: info.clock_words,
             n_samples: info.n_samples,
             source: info.source,
-            depth: info.stack.locations().count(),
+            depth: info.stack.frames().count(),
         });
         record.lives.push(letter.to_owned());
         Some(record.blocks.len() as u64 - 1)
@@ -148,4 +150,16 @@ pub(crate) fn call(vm: &mut Vm, name: &str, ints: &[i64]) -> Vec<i64> {
         Ok(other) => panic!("{name} ends with {other:?}"),
         Err(error) => panic!("{}", vm.describe_error(&error)),
     }
+}
+
+/// A call stack as a profile tells it that does not ask for the lines of callers.
+pub(crate) fn callers_by_function(stack: &[StackFrame]) -> Vec<StackFrame> {
+    let callers = stack.iter().skip(1);
+    let functions = callers.map(|frame| StackFrame::Function(frame.function()));
+    stack
+        .first()
+        .copied()
+        .into_iter()
+        .chain(functions)
+        .collect()
 }

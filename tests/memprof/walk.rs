@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
+use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, StackFrame, Tracker};
 use repl::assembler::vm::profiler::{Kind, Profile, Style};
-use repl::assembler::vm::{GcStress, HeapConfig, Location, Vm, VmConfig};
+use repl::assembler::vm::{GcStress, HeapConfig, Vm, VmConfig};
 
-use crate::recorder::{call, machine};
+use crate::recorder::{call, callers_by_function, machine};
 use crate::support::{module_of, profile};
 
 /// The state's raw fields: random number, steps left, checksum, depth, deepest; what the tracker
@@ -22,13 +22,13 @@ const WALK: &str = include_str!("walk/walk.asm");
 const STEPS: i64 = 4_000;
 
 /// Words of a walk with a call stack each.
-type Stacks = HashMap<u64, Vec<Location>>;
+type Stacks = HashMap<u64, Vec<StackFrame>>;
 
 struct Keeper(Rc<RefCell<Stacks>>);
 
 impl Tracker for Keeper {
     fn alloc_minor(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
-        let stack = info.stack.locations().collect();
+        let stack = info.stack.frames().collect();
         self.0.borrow_mut().insert(info.clock, stack);
         None
     }
@@ -46,12 +46,13 @@ impl Tracker for Keeper {
     fn dealloc_major(&mut self, _: u64, _: &GcEvent) {}
 }
 
-fn stacks(seed: i64, steps: i64, rate: f64) -> (Vec<i64>, Stacks) {
+fn stacks(seed: i64, steps: i64, rate: f64, call_lines: bool) -> (Vec<i64>, Stacks) {
     let mut vm = machine(WALK, VmConfig::default());
     let stacks = Rc::new(RefCell::new(Stacks::new()));
     let config = MemprofConfig {
         rate,
         seed: 5,
+        call_lines,
         ..MemprofConfig::default()
     };
     vm.memprof_start(config, Box::new(Keeper(stacks.clone())))
@@ -65,14 +66,20 @@ fn stacks(seed: i64, steps: i64, rate: f64) -> (Vec<i64>, Stacks) {
 fn call_stacks_are_right_after_exceptions_through_hundreds_of_frames() {
     let mut deepest = 0;
     for seed in 1..=4 {
-        let (results, all) = stacks(seed, STEPS, 1.0);
+        let (results, all) = stacks(seed, STEPS, 1.0, true);
         deepest = deepest.max(results[1]);
         for rate in [0.3, 0.02, 0.002] {
-            let (same, some) = stacks(seed, STEPS, rate);
+            let (same, some) = stacks(seed, STEPS, rate, true);
             assert_eq!(same, results);
             assert!(!some.is_empty());
             for (clock, stack) in some {
                 assert_eq!(all.get(&clock), Some(&stack), "seed {seed}, rate {rate}");
+            }
+            let (same, some) = stacks(seed, STEPS, rate, false);
+            assert_eq!(same, results);
+            for (clock, stack) in some {
+                let expected = callers_by_function(&all[&clock]);
+                assert_eq!(stack, expected, "seed {seed}, rate {rate}");
             }
         }
     }

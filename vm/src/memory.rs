@@ -16,7 +16,7 @@ use crate::interp::Exit;
 use crate::interp::machine::{Context, Resume};
 use crate::interp::slow::{Cause, collect_with_roots};
 use crate::interp::word::{Frame, Pc};
-use crate::load::Program;
+use crate::load::{Program, Site};
 use crate::memprof::{AllocInfo, GcEvent, Tracker};
 
 /// What a machine knows at the moment of a snapshot.
@@ -186,9 +186,9 @@ impl Context {
         if let Some(figures) = &self.figures {
             let site = |site: u32| MemorySite {
                 source: program
-                    .pc_of_site(site)
+                    .pc_of_site(Site(site))
                     .map_or(SourceId::UNKNOWN, |pc| program.source_at(pc)),
-                line: program.line_of_site(site),
+                line: program.line_of_site(Site(site)),
             };
             file = file.with_samples(&figures.sums.borrow(), &self.memprof.calls, site);
         }

@@ -3,6 +3,9 @@
 /// How many nodes a tree of calls may have unless another limit is asked for: 128 MiB of them.
 pub const DEFAULT_NODE_LIMIT: usize = 1 << 22;
 
+/// How many nodes a tree of calls may have at most.
+pub const MAX_NODES: usize = 1 << ID_BITS;
+
 /// A call stack: a node of a [`CallTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
@@ -13,6 +16,80 @@ impl CallId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+}
+
+/// What tells call stacks apart without looking at them: a number made of all their sites, from the
+/// outermost to the innermost. It costs a multiplication for each call and no memory.
+///
+/// Each step is a bijection, so stacks that differ do not become the same by the same calls.
+///
+/// ```
+/// use profiler::sampling::{CallTree, StackHash};
+///
+/// let mut tree = CallTree::new();
+/// let main = tree.child(CallTree::ROOT, 10);
+/// let leaf = tree.child(main, 20);
+/// assert_eq!(tree.find(tree.probe(StackHash::EMPTY.call(10).call(20))), Some(leaf));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct StackHash(u64);
+
+impl StackHash {
+    /// That of the empty stack.
+    pub const EMPTY: StackHash = StackHash(0x9e37_79b9_7f4a_7c15);
+
+    /// That of the stack with one more call.
+    #[inline]
+    pub fn call(self, site: u32) -> StackHash {
+        const SITE_FACTOR: u64 = 0xbf58_476d_1ce4_e5b9;
+        const FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
+        let site = (u64::from(site) + 1).wrapping_mul(SITE_FACTOR);
+        StackHash((self.0.rotate_left(26) ^ site).wrapping_mul(FACTOR))
+    }
+
+    /// The place in a table of so many places, which the upper bits decide.
+    #[inline]
+    fn place(self, table_len: usize) -> usize {
+        ((u128::from(self.0) * table_len as u128) >> u64::BITS) as usize
+    }
+}
+
+/// A place of a [`CallTree`]'s table: a node's index, and above it as many of the lower bits of its
+/// stack's hash as there is room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+struct Slot(u64);
+
+/// The bits of a slot that hold a node's index.
+const ID_BITS: u32 = 24;
+
+impl Slot {
+    /// An empty place. The root is nobody's child, so its index is free.
+    const EMPTY: Slot = Slot(0);
+
+    #[inline]
+    fn new(hash: StackHash, id: CallId) -> Slot {
+        Slot(hash.0 << ID_BITS | u64::from(id.0))
+    }
+
+    #[inline]
+    fn id(self) -> CallId {
+        CallId((self.0 & ((1 << ID_BITS) - 1)) as u32)
+    }
+
+    #[inline]
+    fn has_tag_of(self, hash: StackHash) -> bool {
+        self.0 >> ID_BITS == hash.0 << ID_BITS >> ID_BITS
+    }
+}
+
+/// The first look for a stack in a [`CallTree`].
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
+    hash: StackHash,
+    place: usize,
+    slot: Slot,
 }
 
 /// All call stacks that a profile has met, as a tree: the same site called from the same stack is
@@ -33,29 +110,24 @@ impl CallId {
 #[derive(Clone, Debug)]
 pub struct CallTree {
     nodes: Vec<Node>,
-    /// An open hash table of node indices by parent and site. It is at most three quarters full.
-    table: Vec<u32>,
+    /// An open hash table of nodes by their stacks' hashes. It is at most five sixths full.
+    table: Vec<Slot>,
     limit: usize,
     n_cut: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
+    hash: StackHash,
     parent: CallId,
     site: u32,
-    /// The two children that were found last, or the root for none: most calls ask for them again.
-    recent: [CallId; 2],
 }
 
-/// An empty place of the table. The root is nobody's child, so its index is free.
-const EMPTY: u32 = CallTree::ROOT.0;
+/// The smallest table.
+const MIN_TABLE_LEN: usize = 12;
 
-/// The smallest table; a power of two, as all are.
-const MIN_TABLE_LEN: usize = 16;
-
-// With a quarter of slack, and the 8/3 places in the table that each has at most, a node takes no
-// more than 32 bytes. The second recent child takes a third of the time of a sample away in
-// programs whose functions call in two places.
+// With an eighth of slack, and the 1.65 places in the table that each has at most, a node takes no
+// more than 32 bytes.
 const _: () = assert!(size_of::<Node>() <= 16);
 
 impl CallTree {
@@ -67,41 +139,65 @@ impl CallTree {
         CallTree::with_limit(DEFAULT_NODE_LIMIT)
     }
 
-    /// A tree of at most `limit` nodes, besides one for each site: see [`CallTree::child`].
+    /// A tree of at most `limit` nodes, and never more than [`MAX_NODES`], besides one for each
+    /// site: see [`CallTree::child`].
     pub fn with_limit(limit: usize) -> CallTree {
         let root = Node {
+            hash: StackHash::EMPTY,
             parent: CallTree::ROOT,
             site: u32::MAX,
-            recent: [CallTree::ROOT; 2],
         };
         CallTree {
             nodes: vec![root],
-            table: vec![EMPTY; MIN_TABLE_LEN],
-            limit,
+            table: vec![Slot::EMPTY; MIN_TABLE_LEN],
+            limit: limit.min(MAX_NODES),
             n_cut: 0,
         }
     }
 
-    /// The stack with `site` called from the stack `parent`. Constant time, and a few instructions
-    /// if the parent was asked for the same child before. An id of another tree counts as the root.
+    /// The stack with `site` called from the stack `parent`. Constant time. An id of another tree
+    /// counts as the root.
     ///
     /// When the tree has reached its limit, or memory is short, an unknown stack is cut: what comes
     /// back is `site` called from nowhere, so that what is charged to it has the right site still,
     /// and [`CallTree::n_cut`] counts it.
-    #[inline]
     pub fn child(&mut self, parent: CallId, site: u32) -> CallId {
-        if let Some(node) = self.nodes.get(parent.index()) {
-            for recent in node.recent {
-                let is_it = self
-                    .nodes
-                    .get(recent.index())
-                    .is_some_and(|one| one.site == site);
-                if is_it && recent != CallTree::ROOT {
-                    return recent;
-                }
-            }
+        let is_known = parent.index() < self.nodes.len();
+        let parent = if is_known { parent } else { CallTree::ROOT };
+        if let Some(child) = self.find_child(parent, site) {
+            return child;
         }
-        self.find_or_make(parent, site)
+        let has_room = self.nodes.len() < self.limit || parent == CallTree::ROOT;
+        if has_room && let Some(child) = self.make(parent, site) {
+            return child;
+        }
+        self.n_cut += 1;
+        let known = self.find_child(CallTree::ROOT, site);
+        known
+            .or_else(|| self.make(CallTree::ROOT, site))
+            .unwrap_or(CallTree::ROOT)
+    }
+
+    /// Begins to look for the stack of this hash. What is read here is seldom in a cache when there
+    /// are many stacks, so there should be other work to do before the answer is wanted.
+    #[inline]
+    pub fn probe(&self, hash: StackHash) -> Probe {
+        let place = hash.place(self.table.len());
+        Probe {
+            hash,
+            place,
+            slot: self.table[place],
+        }
+    }
+
+    /// The stack that was looked for, if the tree has it. Constant time.
+    ///
+    /// It is told by its hash alone: that any two of `n` stacks are taken for the same has a
+    /// probability of about `n / 2^40`, which is 4 in a million when the tree is full.
+    #[inline]
+    pub fn find(&self, probe: Probe) -> Option<CallId> {
+        let Probe { hash, place, slot } = probe;
+        self.find_from(place, slot, |slot| slot.has_tag_of(hash))
     }
 
     /// The stack from which the site of `id` was called. That of the root, or of an unknown id, is
@@ -141,113 +237,105 @@ impl CallTree {
 
     /// How much memory the tree takes, in bytes, room for growth included.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Node>() * self.nodes.capacity() + size_of::<u32>() * self.table.capacity()
+        size_of::<Node>() * self.nodes.capacity() + size_of::<Slot>() * self.table.capacity()
     }
 
-    /// [`CallTree::child`] where the parent does not remember the child.
-    #[cold]
-    fn find_or_make(&mut self, parent: CallId, site: u32) -> CallId {
-        let is_known = parent.index() < self.nodes.len();
-        let parent = if is_known { parent } else { CallTree::ROOT };
-        let child = match self.find(parent, site) {
-            Ok(child) => child,
-            Err(_) if self.nodes.len() >= self.limit && parent != CallTree::ROOT => {
-                self.n_cut += 1;
-                return self.cut(site);
-            }
-            Err(place) => match self.make(parent, site, place) {
-                Some(child) => child,
-                None => {
-                    self.n_cut += 1;
-                    return self.cut(site);
-                }
-            },
-        };
-        let recent = &mut self.nodes[parent.index()].recent;
-        *recent = [child, recent[0]];
-        child
+    fn find_child(&self, parent: CallId, site: u32) -> Option<CallId> {
+        let hash = self.nodes[parent.index()].hash.call(site);
+        let Probe { place, slot, .. } = self.probe(hash);
+        self.find_from(place, slot, |slot| {
+            let node = &self.nodes[slot.id().index()];
+            slot.has_tag_of(hash) && node.parent == parent && node.site == site
+        })
     }
 
-    /// The site called from nowhere; if there is no memory for it, the root.
-    fn cut(&mut self, site: u32) -> CallId {
-        match self.find(CallTree::ROOT, site) {
-            Ok(child) => child,
-            Err(place) => self
-                .make(CallTree::ROOT, site, place)
-                .unwrap_or(CallTree::ROOT),
-        }
-    }
-
-    /// The child, or the place in the table where it belongs.
-    fn find(&self, parent: CallId, site: u32) -> Result<CallId, usize> {
-        let mask = self.table.len() - 1;
-        let mut place = hash(parent, site) & mask;
+    /// The node of the first slot that is the right one, from this place on where `slot` stands.
+    #[inline]
+    fn find_from(
+        &self,
+        mut place: usize,
+        mut slot: Slot,
+        is_it: impl Fn(Slot) -> bool,
+    ) -> Option<CallId> {
         // The table is never full, so there is an empty place.
-        while self.table[place] != EMPTY {
-            let id = CallId(self.table[place]);
-            let node = self.nodes[id.index()];
-            if node.parent == parent && node.site == site {
-                return Ok(id);
+        while slot != Slot::EMPTY {
+            if is_it(slot) {
+                return Some(slot.id());
             }
-            place = (place + 1) & mask;
+            place = next_place(&self.table, place);
+            slot = self.table[place];
         }
-        Err(place)
+        None
     }
 
     /// A new node, unless there is no memory or no number for it.
-    fn make(&mut self, parent: CallId, site: u32, place: usize) -> Option<CallId> {
-        let id = u32::try_from(self.nodes.len()).ok().map(CallId)?;
+    fn make(&mut self, parent: CallId, site: u32) -> Option<CallId> {
+        if self.nodes.len() >= MAX_NODES {
+            return None;
+        }
+        let id = CallId(self.nodes.len() as u32);
         if self.nodes.len() == self.nodes.capacity() {
             // Doubling would take more memory for nodes to come than for those that are there.
-            let n_more = (self.nodes.len() / 4).max(MIN_TABLE_LEN / 4);
+            let n_more = (self.nodes.len() / 8).max(4);
             self.nodes.try_reserve_exact(n_more).ok()?;
         }
-        let is_full = self.nodes.len() * 4 > self.table.len() * 3;
-        let place = if is_full {
+        if self.nodes.len() * 6 > self.table.len() * 5 {
             self.grow()?;
-            self.find(parent, site).err()?
-        } else {
-            place
-        };
-        self.nodes.push(Node {
-            parent,
-            site,
-            recent: [CallTree::ROOT; 2],
-        });
-        self.table[place] = id.0;
+        }
+        let hash = self.nodes[parent.index()].hash.call(site);
+        self.nodes.push(Node { hash, parent, site });
+        put(&mut self.table, &self.nodes, id);
         Some(id)
     }
 
-    /// Doubles the table; `None` if there is no memory for it.
+    /// Makes the table longer by three eighths; `None` if there is no memory for it.
     fn grow(&mut self) -> Option<()> {
-        let len = self.table.len() * 2;
+        let len = self.table.len() + self.table.len() * 3 / 8;
         let mut table = Vec::new();
         table.try_reserve_exact(len).ok()?;
-        table.resize(len, EMPTY);
-        self.table = table;
-        for (id, node) in (0..).zip(&self.nodes).skip(1) {
-            let mut place = hash(node.parent, node.site) & (len - 1);
-            while self.table[place] != EMPTY {
-                place = (place + 1) & (len - 1);
-            }
-            self.table[place] = id;
+        table.resize(len, Slot::EMPTY);
+        // In this order new places come one after the other too.
+        for slot in self.table.iter().filter(|&&slot| slot != Slot::EMPTY) {
+            put(&mut table, &self.nodes, slot.id());
         }
+        self.table = table;
         Some(())
     }
+}
+
+#[inline]
+fn next_place(table: &[Slot], place: usize) -> usize {
+    if place + 1 == table.len() {
+        0
+    } else {
+        place + 1
+    }
+}
+
+/// Writes a node to the table, from its own place on. Nodes that are nearer to their own places
+/// make room for it, so that none is far from its own, however late it came (Robin Hood hashing).
+fn put(table: &mut [Slot], nodes: &[Node], id: CallId) {
+    let hash = nodes[id.index()].hash;
+    let mut slot = Slot::new(hash, id);
+    let mut place = hash.place(table.len());
+    let mut distance = 0;
+    while table[place] != Slot::EMPTY {
+        let own_place = nodes[table[place].id().index()].hash.place(table.len());
+        let other = (place + table.len() - own_place) % table.len();
+        if other < distance {
+            std::mem::swap(&mut table[place], &mut slot);
+            distance = other;
+        }
+        place = next_place(table, place);
+        distance += 1;
+    }
+    table[place] = slot;
 }
 
 impl Default for CallTree {
     fn default() -> CallTree {
         CallTree::new()
     }
-}
-
-/// Mixes both numbers well: children of one parent, and parents of one site, are often neighbours.
-fn hash(parent: CallId, site: u32) -> usize {
-    let mut z = (u64::from(parent.0) << 32) | u64::from(site);
-    z = (z ^ (z >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    z = (z ^ (z >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    (z ^ (z >> 32)) as usize
 }
 
 #[cfg(test)]
@@ -280,6 +368,10 @@ mod tests {
             let site = (random.next_u64() % 7) as u32 * 1000;
             let len = tree.len();
             let child = tree.child(id, site);
+            let hash = tree.nodes[id.index()].hash.call(site);
+            assert_eq!(tree.find(tree.probe(hash)), Some(child));
+            let other = tree.nodes[id.index()].hash.call(site + 1);
+            assert_eq!(tree.find(tree.probe(other)), None);
             let known = *model.entry((id, site)).or_insert(child);
             assert_eq!(child, known);
             assert_eq!(tree.len(), if model.len() == len { len + 1 } else { len });

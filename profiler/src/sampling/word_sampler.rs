@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Xoshiro256;
+use super::ln::ln;
 
 /// Rates below this one sample nothing: fewer than one word in 64 PiB would be sampled, and the
 /// random numbers, multiples of 2^-53, could not tell such rates apart.
@@ -16,8 +17,8 @@ const MIN_RATE: f64 = 1.0 / (1_u64 << 53) as f64;
 /// however the clock is cut into calls of [`WordSampler::take`]. `Gc.Memprof` redraws at every
 /// minor collection, so there the size of the nursery decides too (S4).
 ///
-/// The logarithm is that of `f64`, not the polynomial whose error can be measured in upstream's
-/// samples (S5).
+/// The logarithm is as exact as `f64` can be, not the polynomial of low degree whose error can be
+/// measured in upstream's samples (S5).
 ///
 /// ```
 /// use profiler::sampling::WordSampler;
@@ -35,7 +36,13 @@ pub struct WordSampler {
     /// The logarithm of the probability that a word is not sampled.
     ln_unsampled: f64,
     random: Xoshiro256,
+    /// Distances that have been drawn; those from `n_used` on have not been used.
+    skips: [u64; N_DRAWN],
+    n_used: usize,
 }
+
+/// How many distances are drawn at once: a logarithm has a long latency, but several of them overlap.
+const N_DRAWN: usize = 16;
 
 impl WordSampler {
     /// The words that are sampled from word `start` of the clock on; the word at `start` is the
@@ -52,6 +59,8 @@ impl WordSampler {
             rate,
             ln_unsampled: (-rate).ln_1p(),
             random: Xoshiro256::new(seed),
+            skips: [1; N_DRAWN],
+            n_used: N_DRAWN,
         };
         if rate >= MIN_RATE {
             // A skip of one from the word before `start` leads to `start`.
@@ -78,15 +87,8 @@ impl WordSampler {
     #[inline]
     pub fn take(&mut self, from: u64, to: u64) -> u64 {
         if to <= self.next {
-            0
-        } else {
-            self.pass(from, to)
+            return 0;
         }
-    }
-
-    /// [`WordSampler::take`] where there is something to pass.
-    #[cold]
-    fn pass(&mut self, from: u64, to: u64) -> u64 {
         if self.rate == 1.0 {
             let first = from.max(self.next);
             self.next = to;
@@ -100,17 +102,31 @@ impl WordSampler {
         n_samples
     }
 
+    #[inline]
     fn draw(&mut self) -> u64 {
-        skip(self.random.next_unit(), self.ln_unsampled)
+        if self.n_used == N_DRAWN {
+            self.draw_more();
+        }
+        let skip = self.skips[self.n_used];
+        self.n_used += 1;
+        skip
+    }
+
+    #[inline(never)]
+    fn draw_more(&mut self) {
+        let units = [(); N_DRAWN].map(|()| self.random.next_unit());
+        self.skips = units.map(|unit| skip(unit, self.ln_unsampled));
+        self.n_used = 0;
     }
 }
 
 /// The distance to the next sampled word: the geometric variate that belongs to a uniform number in
 /// `(0, 1]`, at least 1 and clipped to `u64`. It is above `k` if and only if the number is at most
 /// `(1 - rate)^k`, which has just that probability.
+#[inline]
 fn skip(unit: f64, ln_unsampled: f64) -> u64 {
     // A conversion to an integer cuts the fraction off and clips what is too big.
-    ((unit.ln() / ln_unsampled) as u64).saturating_add(1)
+    ((ln(unit) / ln_unsampled) as u64).saturating_add(1)
 }
 
 /// A sampling rate that is not a number from 0 to 1.

@@ -68,10 +68,15 @@ impl Weak {
         *self = Self::default();
     }
 
-    /// Moves what collections have done since this was asked last to `fates`, in the order of the
-    /// blocks.
-    pub(crate) fn take_fates(&mut self, fates: &mut Vec<(u32, Fate)>) {
-        fates.append(&mut self.fates);
+    /// Gives what collections have done since this was asked last, in the order of the blocks.
+    pub(crate) fn take_fates(&mut self) -> Vec<(u32, Fate)> {
+        std::mem::take(&mut self.fates)
+    }
+
+    /// Takes the fates' memory, to use it again.
+    pub(crate) fn reuse_fates(&mut self, mut fates: Vec<(u32, Fate)>) {
+        fates.clear();
+        self.fates = fates;
     }
 
     /// How many bytes of memory this takes.

@@ -7,7 +7,7 @@ use crate::interp::handlers::record::ref_field;
 use crate::load::LoadedFunction;
 use crate::load::signature_word;
 use crate::memprof::{
-    CallStack, ClosureTracker, MemprofConfig, MemprofError, ProfileId, free_external,
+    CallStack, ClosureTracker, MemprofConfig, MemprofError, ProfileId, StackFrame, free_external,
     sample_external,
 };
 
@@ -37,6 +37,7 @@ fn config(call: &HostCall) -> Result<MemprofConfig, MemprofError> {
     Ok(MemprofConfig {
         rate,
         callstack_size: u32::try_from(size).ok(),
+        call_lines: true,
         seed: call.int(2) as u64,
         exclusive: true,
     })
@@ -72,9 +73,7 @@ pub(super) fn last_error(call: &mut HostCall) -> Result<(), HostError> {
 }
 
 pub(super) fn depth(call: &mut HostCall) -> Result<(), HostError> {
-    let depth = call
-        .told_stack()
-        .map_or(0, |stack| stack.locations().count());
+    let depth = call.told_stack().map_or(0, |stack| stack.frames().count());
     call.set_int(0, depth as i64);
     Ok(())
 }
@@ -82,8 +81,13 @@ pub(super) fn depth(call: &mut HostCall) -> Result<(), HostError> {
 pub(super) fn frame(call: &mut HostCall) -> Result<(), HostError> {
     let index = usize::try_from(call.int(0)).map_err(|_| HostError::Failed)?;
     let stack = call.told_stack().ok_or(HostError::Failed)?;
-    let location = stack.locations().nth(index).ok_or(HostError::Failed)?;
-    let text = stack.program.describe(location);
+    let text = match stack.frames().nth(index).ok_or(HostError::Failed)? {
+        StackFrame::Op(location) => stack.program.describe(location),
+        StackFrame::Function(index) => {
+            let function = &stack.program.module.functions[index as usize];
+            function.name.clone()
+        }
+    };
     call.set_text(0, text.as_bytes())
 }
 

@@ -13,6 +13,7 @@ mod fuse;
 mod lower;
 mod plan;
 mod select;
+mod sites;
 mod stubs;
 
 use std::ptr;
@@ -24,6 +25,7 @@ use crate::interp::word::{DataWord, NodeWord, Pc, Word};
 use crate::verify::VerifiedModule;
 
 pub(crate) use lower::signature_word;
+pub(crate) use sites::Site;
 
 /// What calls and returns do for a profile, besides counting; see `interp::handlers::mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +131,9 @@ pub(crate) struct Program {
     mode: Mode,
     /// The word behind the call of callbacks.
     callback_return: usize,
+    /// For each word the site that stands for it and for all others of its function where the same
+    /// source is current. Empty until it is asked for.
+    caller_sites: Vec<Site>,
 }
 
 /// The word that ends a run. Before it stands a word of nodes, as before every word that a return

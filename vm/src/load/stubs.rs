@@ -4,7 +4,7 @@
 use profiler::Node;
 
 use super::lower::signature_word;
-use super::{BARRIER, CALLBACK, Location, Mode, Program};
+use super::{BARRIER, CALLBACK, Mode, Program};
 use crate::interp::word::{DataWord, Handler, NodeWord, Pc, Word};
 use crate::isa::Signature;
 
@@ -92,31 +92,7 @@ impl Program {
         std::mem::replace(unsafe { &mut self.code[index].op.handler }, handler)
     }
 
-    /// The number of a word, which stands for it in call stacks.
-    pub(crate) fn site(&self, pc: Pc) -> u32 {
-        self.index_of(pc) as u32
-    }
-
-    /// The word of a number.
-    pub(crate) fn pc_of_site(&self, site: u32) -> Option<Pc> {
-        self.code.get(site as usize).map(std::ptr::from_ref)
-    }
-
-    /// The place in the module that a word of this number came from.
-    pub(crate) fn location_of_site(&self, site: u32) -> Option<Location> {
-        self.location(self.pc_of_site(site)?)
-    }
-
-    /// The line of a word of this number; 0 when it is not known.
-    pub(crate) fn line_of_site(&self, site: u32) -> u32 {
-        let line = |location: Location| {
-            let function = &self.module.functions[location.function as usize];
-            function.line_at(location.offset).map(|entry| entry.line)
-        };
-        self.location_of_site(site).and_then(line).unwrap_or(0)
-    }
-
-    fn index_of(&self, pc: Pc) -> usize {
+    pub(super) fn index_of(&self, pc: Pc) -> usize {
         (pc.addr() - self.code.as_ptr().addr()) / size_of::<Word>()
     }
 }

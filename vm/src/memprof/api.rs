@@ -4,7 +4,7 @@ use std::fmt;
 
 use profiler::sampling::{CallId, CallTree};
 
-use crate::load::{Location, Program};
+use crate::load::{Location, Program, Site};
 
 /// How blocks are sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +13,12 @@ pub struct MemprofConfig {
     pub rate: f64,
     /// How many calls a call stack shows, from the innermost on; `None` for all.
     pub callstack_size: Option<u32>,
+    /// Whether callers are told apart by the ops that call, so that their lines are known; else by
+    /// function and source. The innermost call is known to the op in any case. A function that
+    /// calls itself in two places has two to the power of `n` call stacks of depth `n` if lines
+    /// count: each has few samples then, and samples cost more. While a profile that wants lines
+    /// samples, others get them too.
+    pub call_lines: bool,
     /// What the sampled words depend on, besides the rate.
     pub seed: u64,
     /// Whether the profile cannot be started while another exclusive one samples, which is the
@@ -21,11 +27,12 @@ pub struct MemprofConfig {
 }
 
 impl Default for MemprofConfig {
-    /// One word in ten thousand, with whole call stacks.
+    /// One word in ten thousand, with whole call stacks whose callers are told by function.
     fn default() -> Self {
         Self {
             rate: 1e-4,
             callstack_size: None,
+            call_lines: false,
             seed: 0,
             exclusive: false,
         }
@@ -139,6 +146,25 @@ pub struct GcEvent {
     pub clock: u64,
 }
 
+/// A call of a [`CallStack`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackFrame {
+    /// The op that allocates, or that calls.
+    Op(Location),
+    /// The index of the function that calls, from whichever op.
+    Function(u32),
+}
+
+impl StackFrame {
+    /// The function's index.
+    pub fn function(self) -> u32 {
+        match self {
+            Self::Op(location) => location.function,
+            Self::Function(function) => function,
+        }
+    }
+}
+
 /// The calls that were open when a block was allocated.
 #[derive(Clone, Copy)]
 pub struct CallStack<'a> {
@@ -150,7 +176,7 @@ pub struct CallStack<'a> {
 
 impl fmt::Debug for CallStack<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.locations()).finish()
+        f.debug_list().entries(self.frames()).finish()
     }
 }
 
@@ -160,8 +186,8 @@ impl<'a> CallStack<'a> {
         self.call
     }
 
-    /// Where the calls stand, innermost first, cut to the profile's call stack size (S22).
-    pub fn locations(&self) -> impl Iterator<Item = Location> + use<'a> {
+    /// The calls, innermost first, cut to the profile's call stack size (S22).
+    pub fn frames(&self) -> impl Iterator<Item = StackFrame> + use<'a> {
         let (calls, program) = (self.calls, self.program);
         let inner = (self.call != CallTree::ROOT).then_some(self.call);
         std::iter::successors(inner, move |&call| {
@@ -169,7 +195,14 @@ impl<'a> CallStack<'a> {
             (parent != CallTree::ROOT).then_some(parent)
         })
         .take(self.limit)
-        .filter_map(move |call| program.location_of_site(calls.site(call)))
+        .filter_map(move |call| {
+            let site = Site(calls.site(call));
+            let location = program.location(program.pc_of_site(site)?)?;
+            Some(match site.is_exact() {
+                true => StackFrame::Op(location),
+                false => StackFrame::Function(location.function),
+            })
+        })
     }
 }
 

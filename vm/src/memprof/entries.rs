@@ -75,16 +75,24 @@ pub(super) struct Entries {
 
 impl Entries {
     /// Adds a block; `None` when there is no memory for it, and the sample is lost (S23).
+    #[inline]
     pub(super) fn add(&mut self, entry: Entry) -> Option<u32> {
-        if let Some(index) = self.free.pop() {
-            self.entries[index as usize] = Some(entry);
-            return Some(index);
-        }
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => self.add_room()?,
+        };
+        self.entries[index as usize] = Some(entry);
+        Some(index)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_room(&mut self) -> Option<u32> {
         let index = u32::try_from(self.entries.len()).ok()?;
         self.entries.try_reserve(1).ok()?;
         // So that removing cannot fail.
         self.free.try_reserve(self.entries.len() + 1).ok()?;
-        self.entries.push(Some(entry));
+        self.entries.push(None);
         Some(index)
     }
 

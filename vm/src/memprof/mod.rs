@@ -44,7 +44,9 @@ mod sample;
 pub(crate) mod stacks;
 
 pub use api::Tracker;
-pub use api::{AllocInfo, CallStack, GcEvent, MemprofConfig, MemprofError, ProfileId, Source};
+pub use api::{
+    AllocInfo, CallStack, GcEvent, MemprofConfig, MemprofError, ProfileId, Source, StackFrame,
+};
 
 pub(crate) use profiles::ClosureTracker;
 pub(crate) use sample::{Room, collection_is_over, free_external, make_room, sample_external};
@@ -68,8 +70,6 @@ pub(crate) struct Memprof {
     profiles: Profiles,
     entries: Entries,
     events: VecDeque<Event>,
-    /// Empty but while fates are told; kept for its memory.
-    fates: Vec<(u32, Fate)>,
     callbacks: Callbacks,
     pub(crate) calls: CallTree,
     pub(crate) stack: StackCache,
@@ -104,7 +104,13 @@ impl Memprof {
 
     /// Makes the heap ask at the next word that somebody wants to see.
     fn watch(&self, heap: &mut Heap) {
-        let next = self.profiles.next_sample().min(self.budgets.next_end());
+        self.watch_from(heap, self.profiles.next_sample());
+    }
+
+    /// [`Memprof::watch`] when the next sampled word is known.
+    #[inline]
+    fn watch_from(&self, heap: &mut Heap, next_sample: u64) {
+        let next = next_sample.min(self.budgets.next_end());
         let word = match (self.is_suspended(), next) {
             (true, _) | (_, u64::MAX) => u64::MAX,
             // The heap's own clock counts hidden words, and no external ones.
@@ -148,7 +154,6 @@ impl Memprof {
     pub(crate) fn memory_bytes(&self, heap: &Heap) -> usize {
         self.entries.memory_bytes()
             + self.events.capacity() * size_of::<Event>()
-            + self.fates.capacity() * size_of::<(u32, Fate)>()
             + self.calls.memory_bytes()
             + self.stack.memory_bytes()
             + heap.weak.memory_bytes()
@@ -173,7 +178,6 @@ impl Memprof {
             return;
         }
         self.entries = Entries::default();
-        self.fates = Vec::new();
         heap.weak.clear();
         if self.events.is_empty() {
             self.events = VecDeque::new();

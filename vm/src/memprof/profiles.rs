@@ -65,9 +65,18 @@ impl std::fmt::Debug for Listener {
 pub(super) struct ProfileState {
     pub(super) sampler: WordSampler,
     pub(super) callstack_size: usize,
+    has_lines: bool,
     is_exclusive: bool,
     pub(super) is_running: bool,
     pub(super) listener: Listener,
+}
+
+impl ProfileState {
+    /// Whether the tracker is a program's.
+    #[inline]
+    pub(super) fn has_closures(&self) -> bool {
+        matches!(self.listener, Listener::Closures)
+    }
 }
 
 /// The profiles of a machine, each in a place that is used again when it is discarded.
@@ -101,10 +110,15 @@ impl Profiles {
         self.states.iter().flatten().any(|one| one.is_running)
     }
 
+    /// Whether a profile that samples wants to know the lines of callers.
+    fn want_lines(&self) -> bool {
+        let mut states = self.states.iter().flatten();
+        states.any(|one| one.is_running && one.has_lines)
+    }
+
     /// Whether a program has a tracker that is not discarded.
     pub(super) fn has_closures(&self) -> bool {
-        let is_its = |one: &ProfileState| matches!(one.listener, Listener::Closures);
-        self.states.iter().flatten().any(is_its)
+        self.states.iter().flatten().any(ProfileState::has_closures)
     }
 
     /// Tells native trackers that a collection is over.
@@ -118,6 +132,15 @@ impl Profiles {
 
     pub(super) fn state(&mut self, place: u16) -> Option<&mut ProfileState> {
         self.states.get_mut(place as usize)?.as_mut()
+    }
+
+    /// The profiles that sample, with their places.
+    #[inline]
+    pub(super) fn running(&mut self) -> impl Iterator<Item = (u16, &mut ProfileState)> {
+        let states = self.states.iter_mut().zip(0..);
+        states.filter_map(|(state, place)| {
+            Some((place, state.as_mut().filter(|one| one.is_running)?))
+        })
     }
 
     pub(super) fn places(&self) -> std::ops::Range<u16> {
@@ -211,6 +234,7 @@ impl Memprof {
             callstack_size: config
                 .callstack_size
                 .map_or(usize::MAX, |size| size as usize),
+            has_lines: config.call_lines,
             is_exclusive: config.exclusive,
             is_running: true,
             listener,
@@ -218,6 +242,7 @@ impl Memprof {
         if let Some(ClosureTracker(closures)) = closures {
             self.profiles.set_closures(place, closures);
         }
+        self.stack.set_lines(self.profiles.want_lines());
         self.watch(heap);
         Ok(profile)
     }
@@ -262,6 +287,7 @@ impl Memprof {
                 self.untrack(heap, index);
             }
         }
+        self.stack.set_lines(self.profiles.want_lines());
         self.watch(heap);
         self.give_back(heap);
     }
@@ -311,7 +337,7 @@ impl Memprof {
         }
         for place in self.profiles.places() {
             let state = self.profiles.state(place);
-            if state.is_some_and(|state| matches!(state.listener, Listener::Closures)) {
+            if state.is_some_and(|state| state.has_closures()) {
                 self.discard_at(heap, place);
             }
         }

@@ -1,18 +1,17 @@
 //! What happens when allocation meets its limit: collections, budgets, samples; and what happens to
 //! tracked blocks afterwards.
 
-use smallvec::SmallVec;
+use profiler::sampling::CallTree;
 
 use super::api::{AllocInfo, CallStack, GcEvent, Source};
-use super::entries::{Entry, Event, EventKind, State};
-use super::profiles::Listener;
+use super::entries::{Entries, Entry, Event, EventKind, State};
+use super::profiles::{Listener, ProfileState};
 use super::{Memprof, callbacks};
 use crate::heap::{Fate, Heap, OutOfMemory, SMALL_LIMIT_BYTES};
 use crate::interp::fault::Fault;
 use crate::interp::machine::Context;
 use crate::interp::slow::{Cause, collect_with_roots};
 use crate::interp::word::{Frame, Pc};
-use crate::load::Program;
 
 /// What comes of asking for room.
 pub(crate) enum Room {
@@ -45,28 +44,25 @@ pub(crate) unsafe fn make_room(
         {
             return Room::OutOfMemory(error);
         }
-        if !(*ctx).heap.is_watched(bytes) {
+        if !is_watched {
             return Room::Ready;
         }
         let words = bytes as u64 / 8;
-        let is_small = bytes <= SMALL_LIMIT_BYTES;
-        let Some(blocks) = sample(pc, ctx, sp, words, source, is_small) else {
-            (*ctx).fault = Fault::BudgetExceeded;
-            return Room::Fault;
+        let is_done = match bytes <= SMALL_LIMIT_BYTES {
+            true => sample(pc, ctx, sp, words, source, true, |heap, index| {
+                heap.weak.track(index, heap.top);
+            }),
+            false => sample(pc, ctx, sp, words, source, false, |heap, index| {
+                heap.weak.track_next_large(index);
+            }),
         };
-        let heap = &mut (*ctx).heap;
-        for index in blocks {
-            match is_small {
-                true => heap.weak.track(index, heap.top),
-                false => heap.weak.track_next_large(index),
-            }
+        if is_done {
+            return Room::Ready;
         }
-        Room::Ready
+        (*ctx).fault = Fault::BudgetExceeded;
+        Room::Fault
     }
 }
-
-/// The blocks, one for each profile that has sampled it.
-type Blocks = SmallVec<[u32; 2]>;
 
 /// Accounts for memory outside the heap, which is sampled like a block without a header (S6). Gives
 /// what to say when it is freed, 0 if nobody has sampled it; `None` when a budget forbids it.
@@ -84,7 +80,12 @@ pub(crate) unsafe fn sample_external(
         if (*ctx).memprof.is_suspended() {
             return Some(0);
         }
-        let blocks = sample(pc, ctx, sp, words, Source::External, false)?;
+        let clock = (*ctx).memprof.clock(&(*ctx).heap);
+        let mut blocks = Vec::new();
+        let keep = |_: &mut Heap, index| blocks.push((index, clock));
+        if !sample(pc, ctx, sp, words, Source::External, false, keep) {
+            return None;
+        }
         let memprof = &mut (*ctx).memprof;
         memprof.external_words = memprof.external_words.saturating_add(words);
         memprof.watch(&mut (*ctx).heap);
@@ -92,8 +93,6 @@ pub(crate) unsafe fn sample_external(
             return Some(0);
         }
         memprof.n_externals += 1;
-        let clock = memprof.clock(&(*ctx).heap) - words;
-        let blocks = blocks.into_iter().map(|index| (index, clock)).collect();
         memprof.externals.insert(memprof.n_externals, blocks);
         Some(memprof.n_externals)
     }
@@ -123,7 +122,9 @@ pub(crate) unsafe fn free_external(pc: Pc, ctx: *mut Context, number: u64) -> bo
     }
 }
 
-/// Samples the next `words` words for all profiles; `None` when a budget forbids them.
+/// Samples the next `words` words for all profiles, and hands the index of each one's block to
+/// `keep`. Gives whether the words are allowed: a budget may forbid them.
+#[inline]
 unsafe fn sample(
     pc: Pc,
     ctx: *mut Context,
@@ -131,101 +132,98 @@ unsafe fn sample(
     words: u64,
     source: Source,
     is_born_young: bool,
-) -> Option<Blocks> {
+    mut keep: impl FnMut(&mut Heap, u32),
+) -> bool {
     // SAFETY: the caller's promise; the parts of the context are apart.
     unsafe {
         let memprof = &mut (*ctx).memprof;
         let heap = &mut (*ctx).heap;
+        let program = &mut *(*ctx).program;
         let from = memprof.clock(heap);
         let to = from.saturating_add(words);
-        if memprof.budgets.exceed(to, sp) {
+        if memprof.budgets.next_end() < to && memprof.budgets.exceed(to, sp) {
             memprof.watch(heap);
-            return None;
+            return false;
         }
-        let mut blocks = Blocks::new();
         let mut call = None;
-        for place in memprof.profiles.places() {
-            let Some(state) = memprof.profiles.state(place) else {
-                continue;
-            };
-            if !state.is_running || state.sampler.next() >= to {
-                continue;
-            }
-            let n_samples = state.sampler.take(from, to);
-            let program = &mut *(*ctx).program;
-            let call = *call.get_or_insert_with(|| {
-                let first = (*ctx).stack.first_frame();
-                memprof
-                    .stack
-                    .call_stack(&mut memprof.calls, program, first, sp, pc)
-            });
-            let entry = Entry {
-                cookie: 0,
-                clock: from,
-                clock_words: words,
-                call,
-                n_samples: u32::try_from(n_samples).unwrap_or(u32::MAX),
-                profile: place,
-                state: State {
+        let mut next_sample = u64::MAX;
+        for (place, state) in memprof.profiles.running() {
+            if state.sampler.next() < to {
+                let wanted = call.is_none().then(|| {
+                    let first = (*ctx).stack.first_frame();
+                    let calls = &memprof.calls;
+                    memprof.stack.call_stack(calls, program, first, sp, pc)
+                });
+                let n_samples = state.sampler.take(from, to);
+                if let Some(wanted) = wanted {
+                    call = Some(memprof.stack.found(&mut memprof.calls, program, wanted));
+                }
+                let header_words = (source != Source::External) as u64;
+                let info = AllocInfo {
+                    n_samples,
+                    size_words: words - header_words,
+                    clock_words: words,
                     source,
-                    is_born_young,
-                    is_promoted: false,
-                    is_untracked: false,
-                    is_new: true,
-                    n_events: 0,
-                },
-            };
-            blocks.extend(memprof.add_block(entry, &*program));
+                    stack: CallStack {
+                        calls: &memprof.calls,
+                        program,
+                        call: call.unwrap_or(CallTree::ROOT),
+                        limit: state.callstack_size,
+                    },
+                    clock: from,
+                };
+                let block = state.offer(&info, is_born_young, place, &mut memprof.entries);
+                if let Some(index) = block {
+                    if state.has_closures() {
+                        memprof.events.push_back(Event {
+                            entry: index,
+                            kind: EventKind::Alloc,
+                        });
+                    }
+                    keep(heap, index);
+                }
+            }
+            next_sample = next_sample.min(state.sampler.next());
         }
-        memprof.watch(heap);
+        memprof.watch_from(heap, next_sample);
         callbacks::arm_after(ctx, pc);
-        Some(blocks)
+        true
     }
 }
 
-impl Memprof {
-    /// Offers a sampled block to its tracker: at once to a native one, to closures by an event. Its
-    /// index, unless the tracker does not want it.
-    fn add_block(&mut self, entry: Entry, program: &Program) -> Option<u32> {
-        let state = self.profiles.state(entry.profile)?;
-        let header_words = (entry.state.source != Source::External) as u64;
-        let info = AllocInfo {
-            n_samples: entry.n_samples as u64,
-            size_words: entry.clock_words - header_words,
-            clock_words: entry.clock_words,
-            source: entry.state.source,
-            stack: CallStack {
-                calls: &self.calls,
-                program,
-                call: entry.call,
-                limit: state.callstack_size,
-            },
-            clock: entry.clock,
+impl ProfileState {
+    /// Offers a sampled block to the tracker: at once to a native one; closures are to hear of it
+    /// by an event. Its index, unless the tracker does not want it.
+    #[inline]
+    fn offer(
+        &mut self,
+        info: &AllocInfo<'_>,
+        is_born_young: bool,
+        place: u16,
+        entries: &mut Entries,
+    ) -> Option<u32> {
+        let is_native = !self.has_closures();
+        let cookie = match &mut self.listener {
+            Listener::Native(tracker) if is_born_young => tracker.alloc_minor(info)?,
+            Listener::Native(tracker) => tracker.alloc_major(info)?,
+            Listener::Closures => 0,
         };
-        match &mut state.listener {
-            Listener::Native(tracker) => {
-                let cookie = match entry.state.is_born_young {
-                    true => tracker.alloc_minor(&info)?,
-                    false => tracker.alloc_major(&info)?,
-                };
-                let mut entry = entry;
-                entry.cookie = cookie;
-                entry.state.is_new = false;
-                self.entries.add(entry)
-            }
-            Listener::Closures => {
-                let index = self.entries.add(entry)?;
-                self.add_event(index, EventKind::Alloc);
-                Some(index)
-            }
-        }
-    }
-
-    fn add_event(&mut self, index: u32, kind: EventKind) {
-        if let Some(entry) = self.entries.get_mut(index) {
-            entry.state.n_events += 1;
-            self.events.push_back(Event { entry: index, kind });
-        }
+        entries.add(Entry {
+            cookie,
+            clock: info.clock,
+            clock_words: info.clock_words,
+            call: info.stack.call,
+            n_samples: u32::try_from(info.n_samples).unwrap_or(u32::MAX),
+            profile: place,
+            state: State {
+                source: info.source,
+                is_born_young,
+                is_promoted: false,
+                is_untracked: false,
+                is_new: !is_native,
+                n_events: !is_native as u8,
+            },
+        })
     }
 }
 
@@ -238,35 +236,39 @@ pub(crate) unsafe fn collection_is_over(ctx: *mut Context, is_major: bool) {
     unsafe {
         let memprof = &mut (*ctx).memprof;
         let heap = &mut (*ctx).heap;
-        let mut fates = std::mem::take(&mut memprof.fates);
-        heap.weak.take_fates(&mut fates);
+        let mut fates = heap.weak.take_fates();
         // The table's order depends on whatever else is tracked. Programs must not.
         if memprof.profiles.has_closures() {
             let entries = &memprof.entries;
             fates.sort_by_key(|&(index, _)| entries.get(index).map(|entry| entry.clock));
         }
-        for (index, fate) in fates.drain(..) {
+        for &(index, fate) in &fates {
             memprof.meet_fate(heap, index, fate);
         }
-        memprof.fates = fates;
+        heap.weak.reuse_fates(fates);
         memprof.profiles.collected(is_major);
         memprof.give_back(heap);
     }
 }
 
 impl Memprof {
+    fn add_event(&mut self, index: u32, kind: EventKind) {
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.state.n_events += 1;
+            self.events.push_back(Event { entry: index, kind });
+        }
+    }
+
     pub(super) fn meet_fate(&mut self, heap: &mut Heap, index: u32, fate: Fate) {
         let clock = self.clock(heap);
         let Some(entry) = self.entries.get_mut(index) else {
             return;
         };
-        if fate == Fate::Promoted {
-            entry.state.is_promoted = true;
-        }
-        let entry = *entry;
         let Some(state) = self.profiles.state(entry.profile) else {
             return;
         };
+        let is_young = entry.state.is_born_young && !entry.state.is_promoted;
+        entry.state.is_promoted |= fate == Fate::Promoted;
         let Listener::Native(tracker) = &mut state.listener else {
             let kind = match fate {
                 Fate::Promoted => EventKind::Promote,
@@ -282,23 +284,18 @@ impl Memprof {
             alloc_clock: entry.clock,
             clock,
         };
-        let is_young = entry.state.is_born_young && !entry.state.is_promoted;
         match fate {
             Fate::Promoted => match tracker.promote(entry.cookie, &event) {
-                Some(cookie) => {
-                    if let Some(entry) = self.entries.get_mut(index) {
-                        entry.cookie = cookie;
-                    }
-                }
+                Some(cookie) => entry.cookie = cookie,
                 None => self.untrack(heap, index),
             },
-            Fate::Died if is_young => {
-                tracker.dealloc_minor(entry.cookie, &event);
-                self.untrack(heap, index);
-            }
             Fate::Died => {
-                tracker.dealloc_major(entry.cookie, &event);
-                self.untrack(heap, index);
+                match is_young {
+                    true => tracker.dealloc_minor(entry.cookie, &event),
+                    false => tracker.dealloc_major(entry.cookie, &event),
+                }
+                // The heap has forgotten the block already.
+                self.entries.remove(index);
             }
         }
     }

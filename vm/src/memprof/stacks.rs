@@ -8,17 +8,17 @@
 //! the frames up to it are those of the last walk. The barrier stands a few frames below the top,
 //! and moves down when it is reached, so that going up and down near the top seldom meets it.
 
-use profiler::sampling::{CallId, CallTree};
+use profiler::sampling::{CallId, CallTree, Probe, StackHash};
 
 use crate::interp::word::{Frame, Pc};
-use crate::load::Program;
+use crate::load::{Program, Site};
 
 /// How many frames may come and go above the barrier of a sample: they are walked again by the
-/// next.
-const MIN_GAP: usize = 4;
+/// next, which takes less time than to meet the barrier.
+const MIN_GAP: usize = 8;
 /// The gap doubles each time that the barrier is met, up to this: on a long way down it is met less
-/// often, and the next sample walks a few frames more.
-const MAX_GAP: usize = 64;
+/// often, and the next sample walks some more frames.
+const MAX_GAP: usize = 512;
 
 /// What is known of the control stack since the last walk.
 #[derive(Debug, Default)]
@@ -31,6 +31,8 @@ pub(crate) struct StackCache {
     barrier: Option<usize>,
     /// How far below the frame that was popped last the barrier will be put when it is met.
     gap: usize,
+    /// Whether callers are told apart by op; else by function and source.
+    has_lines: bool,
 }
 
 /// A frame of the last walk.
@@ -39,70 +41,134 @@ struct Walked {
     /// Where it returned to. With the same frames below it, a frame that returns there has the
     /// same call stack.
     return_pc: Pc,
-    /// The call stack up to its call.
-    call: CallId,
+    /// The call stack up to its call. Only the innermost calls of samples are looked up in the
+    /// tree: each look would be a cache miss where there are many stacks.
+    stack: StackHash,
+}
+
+/// A call stack that is looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    probe: Probe,
+    n_frames: usize,
+    /// The innermost site.
+    site: Site,
 }
 
 impl StackCache {
-    /// The call stack of a machine at `pc`.
+    /// Begins to look for the call stack of a machine at `pc`; [`StackCache::found`] ends it. Between
+    /// the two there should be other work to do, for which memory need not be waited for.
     ///
     /// # Safety
     /// `first` is the run's first frame, the frames below `sp` are whole, and all but the first
     /// return to words of the program behind calls, or to the barrier.
+    #[inline]
     pub(super) unsafe fn call_stack(
         &mut self,
-        calls: &mut CallTree,
+        calls: &CallTree,
         program: &mut Program,
         first: *mut Frame,
         sp: *mut Frame,
         pc: Pc,
-    ) -> CallId {
+    ) -> Wanted {
+        if !self.has_lines {
+            program.tell_callers();
+        }
         let n_frames = (sp as usize - first as usize) / size_of::<Frame>();
-        if self.walked.is_empty() {
-            self.walked.push(Walked {
-                return_pc: program.halt(),
-                call: CallTree::ROOT,
-            });
-        }
-        let mut index = self.n_known.max(1);
-        // SAFETY: callers pass the index of a frame below `sp`.
-        let pc_of = |index: usize| unsafe { (*first.add(index)).pc };
-        // Most programs come back to where they have been.
-        while index < n_frames.min(self.walked.len())
-            && self.walked[index].return_pc == pc_of(index)
-        {
-            index += 1;
-        }
-        let mut call = self.walked[index - 1].call;
-        while index < n_frames {
-            let return_pc = program.return_pc(pc_of(index));
-            call = match program.is_callback_return(return_pc) {
-                // A callback's own frame is not a call of the program.
-                true => call,
-                false => calls.child(call, program.site(return_pc.wrapping_sub(1))),
-            };
-            let walked = Walked { return_pc, call };
-            match self.walked.get_mut(index) {
-                // The frames above it are as they were if this one is.
-                Some(before) if before.return_pc == return_pc && before.call == call => {}
-                Some(_) => {
-                    self.walked.truncate(index);
-                    self.walked.push(walked);
-                }
-                None => self.walked.push(walked),
-            }
-            index += 1;
-        }
-        let call = calls.child(call, program.site(pc));
+        // SAFETY: the caller's promise.
+        let stack = self.walk(program, unsafe {
+            std::slice::from_raw_parts(first, n_frames)
+        });
+        let site = program.site(pc);
+        let probe = calls.probe(stack.call(site.0));
         self.gap = MIN_GAP;
         let wanted = n_frames.saturating_sub(1 + MIN_GAP);
-        if self.barrier.is_none_or(|barrier| barrier < wanted) {
+        if wanted > self.barrier.unwrap_or(0) {
             // SAFETY: the caller's promise.
             unsafe { self.place_barrier(program, first, wanted) };
         } else {
             self.forget_above_barrier();
         }
-        call
+        Wanted {
+            probe,
+            n_frames,
+            site,
+        }
+    }
+
+    /// The call stack that was looked for, after whose beginning nothing else was walked.
+    #[inline]
+    pub(super) fn found(&self, calls: &mut CallTree, program: &Program, wanted: Wanted) -> CallId {
+        match calls.find(wanted.probe) {
+            Some(call) => call,
+            None => self.intern(calls, program, wanted),
+        }
+    }
+
+    /// Brings `walked` up to the frames of now, and gives the last one's call stack. Frames of an
+    /// earlier walk above those stay: the program may come back to them.
+    #[inline]
+    fn walk(&mut self, program: &Program, frames: &[Frame]) -> StackHash {
+        if self.walked.is_empty() {
+            self.walked.push(Walked {
+                return_pc: program.halt(),
+                stack: StackHash::EMPTY,
+            });
+        }
+        let n_common = frames.len().min(self.walked.len());
+        let known = self.n_known.max(1).min(n_common);
+        let mut index = known;
+        // Most programs come back to where they have been.
+        for (frame, walked) in frames[known..n_common]
+            .iter()
+            .zip(&self.walked[known..n_common])
+        {
+            if frame.pc != walked.return_pc {
+                break;
+            }
+            index += 1;
+        }
+        let mut stack = self.walked[index - 1].stack;
+        // Or they have come there by another call of the same function.
+        while index < n_common {
+            let return_pc = program.return_pc(frames[index].pc);
+            let walked = &mut self.walked[index];
+            stack = after_call(program, self.has_lines, stack, return_pc);
+            if stack != walked.stack {
+                break;
+            }
+            walked.return_pc = return_pc;
+            index += 1;
+        }
+        let mut stack = self.walked[index - 1].stack;
+        if index < frames.len() {
+            let has_lines = self.has_lines;
+            self.walked.truncate(index);
+            self.walked.extend(frames[index..].iter().map(|frame| {
+                let return_pc = program.return_pc(frame.pc);
+                stack = after_call(program, has_lines, stack, return_pc);
+                Walked { return_pc, stack }
+            }));
+        }
+        stack
+    }
+
+    /// Adds a call stack to the tree.
+    #[cold]
+    #[inline(never)]
+    fn intern(&self, calls: &mut CallTree, program: &Program, wanted: Wanted) -> CallId {
+        let frames = self.walked.get(1..wanted.n_frames).unwrap_or_default();
+        let site = |walked: &Walked| call_site(program, self.has_lines, walked.return_pc);
+        // With a stack the tree has those around it too.
+        let known = frames.iter().enumerate().rev().find_map(|(index, walked)| {
+            site(walked)?;
+            Some((index + 1, calls.find(calls.probe(walked.stack))?))
+        });
+        let (n_known, mut call) = known.unwrap_or((0, CallTree::ROOT));
+        for site in frames[n_known..].iter().filter_map(site) {
+            call = calls.child(call, site.0);
+        }
+        calls.child(call, wanted.site.0)
     }
 
     /// The machine has returned to the barrier: gives the word that it returns to in truth.
@@ -146,10 +212,22 @@ impl StackCache {
     pub(crate) unsafe fn reset(&mut self, program: &Program, first: *mut Frame) {
         // SAFETY: the caller's promise.
         unsafe { self.take_barrier(program, first) };
-        *self = Self::default();
+        *self = Self {
+            has_lines: self.has_lines,
+            ..Self::default()
+        };
     }
 
-    /// Forgets the call stacks: their tree is no more. The barrier may stay where it is.
+    /// Says whether callers are told apart by op from now on.
+    pub(super) fn set_lines(&mut self, has_lines: bool) {
+        if has_lines != self.has_lines {
+            self.has_lines = has_lines;
+            self.forget();
+        }
+    }
+
+    /// Forgets the call stacks: they are told in another way, or not at all. The barrier may stay
+    /// where it is.
     pub(super) fn forget(&mut self) {
         self.walked = Vec::new();
         self.n_known = 0;
@@ -188,4 +266,24 @@ impl StackCache {
     fn forget_above_barrier(&mut self) {
         self.n_known = (self.barrier.unwrap_or(0) + 1).min(self.walked.len());
     }
+}
+
+/// The call stack with one call more, of the frame that returns to `return_pc`.
+#[inline]
+fn after_call(program: &Program, has_lines: bool, stack: StackHash, return_pc: Pc) -> StackHash {
+    match call_site(program, has_lines, return_pc) {
+        Some(site) => stack.call(site.0),
+        None => stack,
+    }
+}
+
+/// The site of the call whose frame returns to `return_pc`; `None` for a callback's own frame, which
+/// is not a call of the program.
+#[inline]
+fn call_site(program: &Program, has_lines: bool, return_pc: Pc) -> Option<Site> {
+    let pc = return_pc.wrapping_sub(1);
+    (!program.is_callback_return(return_pc)).then(|| match has_lines {
+        true => program.site(pc),
+        false => program.caller_site(pc),
+    })
 }

@@ -1,0 +1,81 @@
+//! Sites: what stands for ops, and for callers, in call stacks of memory profiles.
+
+use std::collections::HashMap;
+
+use super::Program;
+use crate::interp::word::Pc;
+
+/// The index of a word of the program, which stands for the word alone or for all words of its
+/// function where the same source is current.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Site(pub(crate) u32);
+
+/// The bit of a site that stands for more than one word. A program has fewer words than that: its
+/// code is smaller than 2 GiB.
+const CALLER_BIT: u32 = 1 << 31;
+
+impl Site {
+    /// Whether the site stands for one word.
+    pub(crate) fn is_exact(self) -> bool {
+        self.0 & CALLER_BIT == 0
+    }
+
+    /// A word for which the site stands.
+    fn index(self) -> usize {
+        (self.0 & !CALLER_BIT) as usize
+    }
+}
+
+impl Program {
+    /// The site of a word.
+    pub(crate) fn site(&self, pc: Pc) -> Site {
+        Site(self.index_of(pc) as u32)
+    }
+
+    /// The site of a word as a caller. [`Program::tell_callers`] must have been called.
+    pub(crate) fn caller_site(&self, pc: Pc) -> Site {
+        let site = self.caller_sites.get(self.index_of(pc));
+        site.copied().unwrap_or_else(|| self.site(pc))
+    }
+
+    /// Makes the table of callers' sites, unless it is there.
+    pub(crate) fn tell_callers(&mut self) {
+        if self.caller_sites.is_empty() {
+            self.caller_sites = self.make_caller_sites();
+        }
+    }
+
+    #[cold]
+    fn make_caller_sites(&self) -> Vec<Site> {
+        let mut sites: Vec<Site> = (0..self.code.len() as u32).map(Site).collect();
+        for function in &self.functions {
+            let mut first_sites = HashMap::new();
+            let words = sites.iter_mut().zip(&self.code).skip(function.start);
+            for (site, word) in words.take(function.op_of_word.len()) {
+                let source = self.source_at(word);
+                let first = Site(site.0 | CALLER_BIT);
+                *site = *first_sites.entry(source).or_insert(first);
+            }
+        }
+        sites
+    }
+
+    /// A word that a site stands for.
+    pub(crate) fn pc_of_site(&self, site: Site) -> Option<Pc> {
+        self.code.get(site.index()).map(std::ptr::from_ref)
+    }
+
+    /// The line of a site; 0 when it is not known, or when the site stands for several.
+    pub(crate) fn line_of_site(&self, site: Site) -> u32 {
+        let location = match site.is_exact() {
+            true => self.pc_of_site(site).and_then(|pc| self.location(pc)),
+            false => None,
+        };
+        let line = location.and_then(|location| {
+            let function = &self.module.functions[location.function as usize];
+            function.line_at(location.offset)
+        });
+        line.map_or(0, |entry| entry.line)
+    }
+}
