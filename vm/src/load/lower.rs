@@ -114,7 +114,7 @@ pub(super) fn lower(
         open_sources,
         mode: config.mode(),
         callback_return,
-        caller_sites: Vec::new(),
+        caller_sites: Default::default(),
     })
 }
 

@@ -23,6 +23,7 @@ use profiler::{Kind, Node, Profile, SourceId};
 use crate::heap::{Heap, OutOfMemory};
 use crate::interp::word::{DataWord, NodeWord, Pc, Word};
 use crate::verify::VerifiedModule;
+use sites::CallerSites;
 
 pub(crate) use lower::signature_word;
 pub(crate) use sites::Site;
@@ -131,9 +132,7 @@ pub(crate) struct Program {
     mode: Mode,
     /// The word behind the call of callbacks.
     callback_return: usize,
-    /// For each word the site that stands for it and for all others of its function where the same
-    /// source is current. Empty until it is asked for.
-    caller_sites: Vec<Site>,
+    caller_sites: CallerSites,
 }
 
 /// The word that ends a run. Before it stands a word of nodes, as before every word that a return

@@ -16,6 +16,9 @@ pub(crate) struct Site(pub(crate) u32);
 const CALLER_BIT: u32 = 1 << 31;
 
 impl Site {
+    /// No site: a callback's own frame is no call of the program.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
     /// Whether the site stands for one word.
     pub(crate) fn is_exact(self) -> bool {
         self.0 & CALLER_BIT == 0
@@ -27,38 +30,57 @@ impl Site {
     }
 }
 
+/// The sites of callers.
+#[derive(Default)]
+pub(super) struct CallerSites {
+    /// For each word the site of the call whose frame returns there. Empty until it is asked for.
+    sites: Vec<Site>,
+    /// Whether each call has a site of its own; else those of a function where the same source is
+    /// current have one together.
+    has_lines: bool,
+}
+
 impl Program {
     /// The site of a word.
     pub(crate) fn site(&self, pc: Pc) -> Site {
         Site(self.index_of(pc) as u32)
     }
 
-    /// The site of a word as a caller. [`Program::tell_callers`] must have been called.
-    pub(crate) fn caller_site(&self, pc: Pc) -> Site {
-        let site = self.caller_sites.get(self.index_of(pc));
-        site.copied().unwrap_or_else(|| self.site(pc))
+    /// The site of the call whose frame returns to a word. [`Program::tell_callers`] must have been
+    /// called.
+    #[inline]
+    pub(crate) fn caller_site(&self, return_pc: Pc) -> Site {
+        self.caller_sites.sites[self.index_of(return_pc)]
     }
 
     /// Makes the table of callers' sites, unless it is there.
-    pub(crate) fn tell_callers(&mut self) {
-        if self.caller_sites.is_empty() {
-            self.caller_sites = self.make_caller_sites();
+    #[inline]
+    pub(crate) fn tell_callers(&mut self, has_lines: bool) {
+        let sites = &self.caller_sites;
+        if sites.sites.is_empty() || sites.has_lines != has_lines {
+            self.caller_sites = self.make_caller_sites(has_lines);
         }
     }
 
     #[cold]
-    fn make_caller_sites(&self) -> Vec<Site> {
+    #[inline(never)]
+    fn make_caller_sites(&self, has_lines: bool) -> CallerSites {
         let mut sites: Vec<Site> = (0..self.code.len() as u32).map(Site).collect();
-        for function in &self.functions {
-            let mut first_sites = HashMap::new();
-            let words = sites.iter_mut().zip(&self.code).skip(function.start);
-            for (site, word) in words.take(function.op_of_word.len()) {
-                let source = self.source_at(word);
-                let first = Site(site.0 | CALLER_BIT);
-                *site = *first_sites.entry(source).or_insert(first);
+        if !has_lines {
+            for function in &self.functions {
+                let mut first_sites = HashMap::new();
+                let words = sites.iter_mut().zip(&self.code).skip(function.start);
+                for (site, word) in words.take(function.op_of_word.len()) {
+                    let source = self.source_at(word);
+                    let first = Site(site.0 | CALLER_BIT);
+                    *site = *first_sites.entry(source).or_insert(first);
+                }
             }
         }
-        sites
+        // A call's frame returns to the word behind it.
+        sites.rotate_right(1);
+        sites[self.callback_return] = Site::NONE;
+        CallerSites { sites, has_lines }
     }
 
     /// A word that a site stands for.

@@ -156,7 +156,7 @@ unsafe fn sample(
                 });
                 let n_samples = state.sampler.take(from, to);
                 if let Some(wanted) = wanted {
-                    call = Some(memprof.stack.found(&mut memprof.calls, program, wanted));
+                    call = Some(memprof.stack.found(&mut memprof.calls, wanted));
                 }
                 let header_words = (source != Source::External) as u64;
                 let info = AllocInfo {

@@ -20,6 +20,21 @@ const MIN_GAP: usize = 8;
 /// often, and the next sample walks some more frames.
 const MAX_GAP: usize = 512;
 
+/// One call more, of a site of the program.
+trait CallAt {
+    fn call_at(self, site: Site) -> Self;
+}
+
+impl CallAt for StackHash {
+    #[inline]
+    fn call_at(self, site: Site) -> Self {
+        match site {
+            Site::NONE => self,
+            Site(site) => self.call(site),
+        }
+    }
+}
+
 /// What is known of the control stack since the last walk.
 #[derive(Debug, Default)]
 pub(crate) struct StackCache {
@@ -39,12 +54,17 @@ pub(crate) struct StackCache {
 #[derive(Clone, Copy, Debug)]
 struct Walked {
     /// Where it returned to. With the same frames below it, a frame that returns there has the
-    /// same call stack.
+    /// same call stack; so has one whose call has the same site.
     return_pc: Pc,
+    /// The site of its call.
+    site: Site,
     /// The call stack up to its call. Only the innermost calls of samples are looked up in the
     /// tree: each look would be a cache miss where there are many stacks.
     stack: StackHash,
 }
+
+/// How many frames are compared at once.
+const N_COMPARED: usize = 8;
 
 /// A call stack that is looked for.
 #[derive(Clone, Copy)]
@@ -71,16 +91,14 @@ impl StackCache {
         sp: *mut Frame,
         pc: Pc,
     ) -> Wanted {
-        if !self.has_lines {
-            program.tell_callers();
-        }
+        program.tell_callers(self.has_lines);
         let n_frames = (sp as usize - first as usize) / size_of::<Frame>();
         // SAFETY: the caller's promise.
         let stack = self.walk(program, unsafe {
             std::slice::from_raw_parts(first, n_frames)
         });
         let site = program.site(pc);
-        let probe = calls.probe(stack.call(site.0));
+        let probe = calls.probe(stack.call_at(site));
         self.gap = MIN_GAP;
         let wanted = n_frames.saturating_sub(1 + MIN_GAP);
         if wanted > self.barrier.unwrap_or(0) {
@@ -98,10 +116,10 @@ impl StackCache {
 
     /// The call stack that was looked for, after whose beginning nothing else was walked.
     #[inline]
-    pub(super) fn found(&self, calls: &mut CallTree, program: &Program, wanted: Wanted) -> CallId {
+    pub(super) fn found(&self, calls: &mut CallTree, wanted: Wanted) -> CallId {
         match calls.find(wanted.probe) {
             Some(call) => call,
-            None => self.intern(calls, program, wanted),
+            None => self.intern(calls, wanted),
         }
     }
 
@@ -112,61 +130,72 @@ impl StackCache {
         if self.walked.is_empty() {
             self.walked.push(Walked {
                 return_pc: program.halt(),
+                site: Site::NONE,
                 stack: StackHash::EMPTY,
             });
         }
-        let n_common = frames.len().min(self.walked.len());
-        let known = self.n_known.max(1).min(n_common);
-        let mut index = known;
-        // Most programs come back to where they have been.
-        for (frame, walked) in frames[known..n_common]
-            .iter()
-            .zip(&self.walked[known..n_common])
-        {
-            if frame.pc != walked.return_pc {
-                break;
-            }
-            index += 1;
-        }
-        let mut stack = self.walked[index - 1].stack;
-        // Or they have come there by another call of the same function.
-        while index < n_common {
-            let return_pc = program.return_pc(frames[index].pc);
-            let walked = &mut self.walked[index];
-            stack = after_call(program, self.has_lines, stack, return_pc);
-            if stack != walked.stack {
-                break;
-            }
-            walked.return_pc = return_pc;
-            index += 1;
-        }
+        let index = self.n_same(program, frames);
         let mut stack = self.walked[index - 1].stack;
         if index < frames.len() {
-            let has_lines = self.has_lines;
             self.walked.truncate(index);
             self.walked.extend(frames[index..].iter().map(|frame| {
                 let return_pc = program.return_pc(frame.pc);
-                stack = after_call(program, has_lines, stack, return_pc);
-                Walked { return_pc, stack }
+                let site = program.caller_site(return_pc);
+                stack = stack.call_at(site);
+                Walked {
+                    return_pc,
+                    site,
+                    stack,
+                }
             }));
         }
         stack
     }
 
+    /// How many frames have the call stacks that they had at the last walk.
+    #[inline]
+    fn n_same(&mut self, program: &Program, frames: &[Frame]) -> usize {
+        let n_common = frames.len().min(self.walked.len());
+        let (frames, walked) = (&frames[..n_common], &mut self.walked[..n_common]);
+        let mut index = self.n_known.max(1).min(n_common);
+        // Most programs come back to where they have been.
+        while let (Some(frames), Some(walked)) = (
+            frames[index..].first_chunk::<N_COMPARED>(),
+            walked[index..].first_chunk::<N_COMPARED>(),
+        ) {
+            let pairs = frames.iter().zip(walked);
+            let differ = pairs.map(|(one, other)| one.pc.addr() ^ other.return_pc.addr());
+            if differ.fold(0, |all, bits| all | bits) != 0 {
+                break;
+            }
+            index += N_COMPARED;
+        }
+        // Or they have come there by other calls of the same functions.
+        for (frame, walked) in frames[index..].iter().zip(&mut walked[index..]) {
+            if program.caller_site(frame.pc) != walked.site {
+                break;
+            }
+            walked.return_pc = frame.pc;
+            index += 1;
+        }
+        index
+    }
+
     /// Adds a call stack to the tree.
     #[cold]
     #[inline(never)]
-    fn intern(&self, calls: &mut CallTree, program: &Program, wanted: Wanted) -> CallId {
+    fn intern(&self, calls: &mut CallTree, wanted: Wanted) -> CallId {
         let frames = self.walked.get(1..wanted.n_frames).unwrap_or_default();
-        let site = |walked: &Walked| call_site(program, self.has_lines, walked.return_pc);
         // With a stack the tree has those around it too.
         let known = frames.iter().enumerate().rev().find_map(|(index, walked)| {
-            site(walked)?;
-            Some((index + 1, calls.find(calls.probe(walked.stack))?))
+            let call = calls.find(calls.probe(walked.stack))?;
+            Some((index + 1, call))
         });
         let (n_known, mut call) = known.unwrap_or((0, CallTree::ROOT));
-        for site in frames[n_known..].iter().filter_map(site) {
-            call = calls.child(call, site.0);
+        for walked in &frames[n_known..] {
+            if walked.site != Site::NONE {
+                call = calls.child(call, walked.site.0);
+            }
         }
         calls.child(call, wanted.site.0)
     }
@@ -266,24 +295,4 @@ impl StackCache {
     fn forget_above_barrier(&mut self) {
         self.n_known = (self.barrier.unwrap_or(0) + 1).min(self.walked.len());
     }
-}
-
-/// The call stack with one call more, of the frame that returns to `return_pc`.
-#[inline]
-fn after_call(program: &Program, has_lines: bool, stack: StackHash, return_pc: Pc) -> StackHash {
-    match call_site(program, has_lines, return_pc) {
-        Some(site) => stack.call(site.0),
-        None => stack,
-    }
-}
-
-/// The site of the call whose frame returns to `return_pc`; `None` for a callback's own frame, which
-/// is not a call of the program.
-#[inline]
-fn call_site(program: &Program, has_lines: bool, return_pc: Pc) -> Option<Site> {
-    let pc = return_pc.wrapping_sub(1);
-    (!program.is_callback_return(return_pc)).then(|| match has_lines {
-        true => program.site(pc),
-        false => program.caller_site(pc),
-    })
 }
