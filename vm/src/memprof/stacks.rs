@@ -38,7 +38,11 @@ impl CallAt for StackHash {
 /// What is known of the control stack since the last walk.
 #[derive(Debug, Default)]
 pub(crate) struct StackCache {
-    /// The frames of the last walk, from the run's first one on, which no call made.
+    /// Where the frames of the last walk returned to, from the run's first one on, which no call
+    /// made. With the same frames below it, a frame that returns there has the same call stack.
+    return_pcs: Vec<Pc>,
+    /// What those frames were, in a place of its own: of most of them only where they return to is
+    /// read again.
     walked: Vec<Walked>,
     /// How many of them are still there for sure: those up to the barrier.
     n_known: usize,
@@ -53,10 +57,8 @@ pub(crate) struct StackCache {
 /// A frame of the last walk.
 #[derive(Clone, Copy, Debug)]
 struct Walked {
-    /// Where it returned to. With the same frames below it, a frame that returns there has the
-    /// same call stack; so has one whose call has the same site.
-    return_pc: Pc,
-    /// The site of its call.
+    /// The site of its call. With the same frames below it, a frame of the same site has the same
+    /// call stack.
     site: Site,
     /// The call stack up to its call. Only the innermost calls of samples are looked up in the
     /// tree: each look would be a cache miss where there are many stacks.
@@ -128,8 +130,8 @@ impl StackCache {
     #[inline]
     fn walk(&mut self, program: &Program, frames: &[Frame]) -> StackHash {
         if self.walked.is_empty() {
+            self.return_pcs.push(program.halt());
             self.walked.push(Walked {
-                return_pc: program.halt(),
                 site: Site::NONE,
                 stack: StackHash::EMPTY,
             });
@@ -137,17 +139,16 @@ impl StackCache {
         let index = self.n_same(program, frames);
         let mut stack = self.walked[index - 1].stack;
         if index < frames.len() {
+            let return_pcs = frames[index..].iter().map(|one| program.return_pc(one.pc));
+            self.return_pcs.truncate(index);
+            self.return_pcs.extend(return_pcs);
             self.walked.truncate(index);
-            self.walked.extend(frames[index..].iter().map(|frame| {
-                let return_pc = program.return_pc(frame.pc);
-                let site = program.caller_site(return_pc);
-                stack = stack.call_at(site);
-                Walked {
-                    return_pc,
-                    site,
-                    stack,
-                }
-            }));
+            self.walked
+                .extend(self.return_pcs[index..].iter().map(|&return_pc| {
+                    let site = program.caller_site(return_pc);
+                    stack = stack.call_at(site);
+                    Walked { site, stack }
+                }));
         }
         stack
     }
@@ -156,26 +157,28 @@ impl StackCache {
     #[inline]
     fn n_same(&mut self, program: &Program, frames: &[Frame]) -> usize {
         let n_common = frames.len().min(self.walked.len());
-        let (frames, walked) = (&frames[..n_common], &mut self.walked[..n_common]);
+        let (frames, walked) = (&frames[..n_common], &self.walked[..n_common]);
+        let return_pcs = &mut self.return_pcs[..n_common];
         let mut index = self.n_known.max(1).min(n_common);
         // Most programs come back to where they have been.
-        while let (Some(frames), Some(walked)) = (
+        while let (Some(frames), Some(return_pcs)) = (
             frames[index..].first_chunk::<N_COMPARED>(),
-            walked[index..].first_chunk::<N_COMPARED>(),
+            return_pcs[index..].first_chunk::<N_COMPARED>(),
         ) {
-            let pairs = frames.iter().zip(walked);
-            let differ = pairs.map(|(one, other)| one.pc.addr() ^ other.return_pc.addr());
+            let pairs = frames.iter().zip(return_pcs);
+            let differ = pairs.map(|(frame, return_pc)| frame.pc.addr() ^ return_pc.addr());
             if differ.fold(0, |all, bits| all | bits) != 0 {
                 break;
             }
             index += N_COMPARED;
         }
         // Or they have come there by other calls of the same functions.
-        for (frame, walked) in frames[index..].iter().zip(&mut walked[index..]) {
+        let calls = return_pcs[index..].iter_mut().zip(&walked[index..]);
+        for (frame, (return_pc, walked)) in frames[index..].iter().zip(calls) {
             if program.caller_site(frame.pc) != walked.site {
                 break;
             }
-            walked.return_pc = frame.pc;
+            *return_pc = frame.pc;
             index += 1;
         }
         index
@@ -258,12 +261,13 @@ impl StackCache {
     /// Forgets the call stacks: they are told in another way, or not at all. The barrier may stay
     /// where it is.
     pub(super) fn forget(&mut self) {
+        self.return_pcs = Vec::new();
         self.walked = Vec::new();
         self.n_known = 0;
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.walked.capacity() * size_of::<Walked>()
+        self.return_pcs.capacity() * size_of::<Pc>() + self.walked.capacity() * size_of::<Walked>()
     }
 
     /// Moves the barrier to frame `index`; the first frame never has it.
