@@ -20,28 +20,31 @@ const SERIES: [f64; 10] = {
 
 /// The bits of a number below those of its exponent.
 const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+/// The bits of 1, which are those of the exponent 0.
+const ONE: u64 = 1_f64.to_bits();
+/// What the bits of an exponent are more than the exponent.
+const EXPONENT_BIAS: f64 = 1023.0;
+const TWO_POW_52: f64 = (1_u64 << MANTISSA_BITS) as f64;
 
 /// The natural logarithm of a normal number above zero, with an error of a few units in the last
-/// place. It has no branches, so that a loop of logarithms runs in parallel.
+/// place. It has no branches, and only
+/// operations that vectors have, so that a loop of logarithms runs in parallel.
 ///
 /// The number is `m 2^k` with `m` from the root of one half to that of two, and with
 /// `s = (m - 1) / (m + 1)` the logarithm of `m` is `2 artanh(s)`.
 #[inline]
 pub(super) fn ln(x: f64) -> f64 {
     let root_of_half = (SQRT_2 / 2.0).to_bits();
-    let above = x.to_bits().wrapping_sub(root_of_half).cast_signed();
-    let k = above >> MANTISSA_BITS;
-    let m = f64::from_bits(
-        x.to_bits()
-            .wrapping_sub((k << MANTISSA_BITS).cast_unsigned()),
-    );
+    let biased = (x.to_bits() + ONE - root_of_half) >> MANTISSA_BITS;
+    let m = f64::from_bits(x.to_bits() + ONE - (biased << MANTISSA_BITS));
+    // The sum of 2^52 and a small integer, without a conversion.
+    let k = f64::from_bits(TWO_POW_52.to_bits() | biased) - (TWO_POW_52 + EXPONENT_BIAS);
     let s = (m - 1.0) / (m + 1.0);
     let z = s * s;
     // Pairs of terms do not wait for each other.
     let z2 = z * z;
     let pair = |i: usize| SERIES[i] + z * SERIES[i + 1];
     let tail = pair(0) + z2 * (pair(2) + z2 * (pair(4) + z2 * (pair(6) + z2 * pair(8))));
-    let k = k as f64;
     k * LN_2[0] + (2.0 * s + (s * z * tail + k * LN_2[1]))
 }
 

@@ -115,18 +115,21 @@ impl WordSampler {
     #[inline(never)]
     fn draw_more(&mut self) {
         let units = [(); N_DRAWN].map(|()| self.random.next_unit());
-        self.skips = units.map(|unit| skip(unit, self.ln_unsampled));
+        // A loop of its own, which becomes one of vectors.
+        let quotients = units.map(|unit| ln(unit) / self.ln_unsampled);
+        self.skips = quotients.map(whole_skip);
         self.n_used = 0;
     }
 }
 
 /// The distance to the next sampled word: the geometric variate that belongs to a uniform number in
 /// `(0, 1]`, at least 1 and clipped to `u64`. It is above `k` if and only if the number is at most
-/// `(1 - rate)^k`, which has just that probability.
+/// `(1 - rate)^k`, which has just that probability. The number comes as the quotient of its
+/// logarithm and that of `1 - rate`.
 #[inline]
-fn skip(unit: f64, ln_unsampled: f64) -> u64 {
+fn whole_skip(quotient: f64) -> u64 {
     // A conversion to an integer cuts the fraction off and clips what is too big.
-    ((ln(unit) / ln_unsampled) as u64).saturating_add(1)
+    (quotient as u64).saturating_add(1)
 }
 
 /// A sampling rate that is not a number from 0 to 1.
@@ -151,6 +154,10 @@ impl std::error::Error for InvalidRate {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn skip(unit: f64, ln_unsampled: f64) -> u64 {
+        whole_skip(ln(unit) / ln_unsampled)
+    }
 
     fn sampler(rate: f64) -> WordSampler {
         WordSampler::new(rate, 1, 0).unwrap()

@@ -267,10 +267,15 @@ impl Heap {
         self.clock().saturating_add(bytes as u64 / 8) > self.watched
     }
 
+    /// Whether the nursery has no room for so many bytes, up to [`SMALL_LIMIT_BYTES`].
+    pub(crate) fn is_small_due(&self, bytes: usize) -> bool {
+        (self.top as usize).saturating_add(bytes) > self.hard_limit as usize
+    }
+
     /// Whether an allocation of so many bytes must wait for a collection.
     pub(crate) fn is_due(&self, bytes: usize) -> bool {
         if bytes <= SMALL_LIMIT_BYTES {
-            return (self.top as usize).saturating_add(bytes) > self.hard_limit as usize;
+            return self.is_small_due(bytes);
         }
         let has_spare = self
             .spare

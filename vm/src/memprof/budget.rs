@@ -56,6 +56,8 @@ impl Budgets {
 
     /// Notes that words up to number `to` are wanted in the function whose stack top is `sp`;
     /// whether a budget forbids that.
+    #[cold]
+    #[inline(never)]
     pub(super) fn exceed(&mut self, to: u64, sp: *mut Frame) -> bool {
         self.unwind(sp);
         if self.next_end() >= to {

@@ -104,6 +104,7 @@ impl Entries {
         self.entries.get_mut(index as usize)?.as_mut()
     }
 
+    #[inline]
     pub(super) fn remove(&mut self, index: u32) {
         if self.entries[index as usize].take().is_some() {
             self.set_value(index, 0);

@@ -163,10 +163,11 @@ impl Memprof {
     /// closures of bytecode trackers, whose profiles are discarded.
     pub(crate) fn heap_is_new(&mut self, heap: &mut Heap) {
         self.discard_closures(heap);
+        let clock = self.clock(heap);
         for index in self.entries.indices() {
             let entry = self.entries.get(index);
             if entry.is_some_and(|entry| entry.state.source != Source::External) {
-                self.meet_fate(heap, index, Fate::Died);
+                self.meet_fate(heap, index, Fate::Died, clock);
             }
         }
         self.watch(heap);

@@ -28,7 +28,29 @@ pub(crate) enum Room {
 ///
 /// # Safety
 /// The registers are those of the machine at a word of the running program.
+#[inline]
 pub(crate) unsafe fn make_room(
+    pc: Pc,
+    refs: *mut u64,
+    ctx: *mut Context,
+    sp: *mut Frame,
+    bytes: usize,
+    source: Source,
+) -> Room {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let heap = &(*ctx).heap;
+        if !heap.is_watched(bytes) || bytes > SMALL_LIMIT_BYTES || heap.is_small_due(bytes) {
+            return make_room_or_collect(pc, refs, ctx, sp, bytes, source);
+        }
+        sample_young(pc, ctx, sp, bytes, source)
+    }
+}
+
+/// [`make_room`] where it is not just a sample of a small block that is due.
+#[cold]
+#[inline(never)]
+unsafe fn make_room_or_collect(
     pc: Pc,
     refs: *mut u64,
     ctx: *mut Context,
@@ -47,21 +69,41 @@ pub(crate) unsafe fn make_room(
         if !is_watched {
             return Room::Ready;
         }
-        let words = bytes as u64 / 8;
-        let is_done = match bytes <= SMALL_LIMIT_BYTES {
-            true => sample(pc, ctx, sp, words, source, true, |heap, index| {
-                heap.weak.track(index, heap.top);
-            }),
-            false => sample(pc, ctx, sp, words, source, false, |heap, index| {
-                heap.weak.track_next_large(index);
-            }),
-        };
-        if is_done {
-            return Room::Ready;
+        if bytes <= SMALL_LIMIT_BYTES {
+            return sample_young(pc, ctx, sp, bytes, source);
         }
-        (*ctx).fault = Fault::BudgetExceeded;
-        Room::Fault
+        let keep = |heap: &mut Heap, index| heap.weak.track_next_large(index);
+        match sample(pc, ctx, sp, bytes as u64 / 8, source, false, keep) {
+            true => Room::Ready,
+            false => budget_is_exceeded(ctx),
+        }
     }
+}
+
+/// Samples the block in the nursery that is allocated next.
+#[inline(never)]
+unsafe fn sample_young(
+    pc: Pc,
+    ctx: *mut Context,
+    sp: *mut Frame,
+    bytes: usize,
+    source: Source,
+) -> Room {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let keep = |heap: &mut Heap, index| heap.weak.track(index, heap.top);
+        match sample(pc, ctx, sp, bytes as u64 / 8, source, true, keep) {
+            true => Room::Ready,
+            false => budget_is_exceeded(ctx),
+        }
+    }
+}
+
+#[cold]
+unsafe fn budget_is_exceeded(ctx: *mut Context) -> Room {
+    // SAFETY: the caller passes the machine's context.
+    unsafe { (*ctx).fault = Fault::BudgetExceeded };
+    Room::Fault
 }
 
 /// Accounts for memory outside the heap, which is sampled like a block without a header (S6). Gives
@@ -114,7 +156,8 @@ pub(crate) unsafe fn free_external(pc: Pc, ctx: *mut Context, number: u64) -> bo
             let entry = memprof.entries.get(index);
             // The block may be untracked by now, and its index another's.
             if entry.is_some_and(|one| one.clock == clock && one.state.source == Source::External) {
-                memprof.meet_fate(&mut (*ctx).heap, index, Fate::Died);
+                let clock_now = memprof.clock(&(*ctx).heap);
+                memprof.meet_fate(&mut (*ctx).heap, index, Fate::Died, clock_now);
             }
         }
         callbacks::arm_after(ctx, pc);
@@ -242,8 +285,9 @@ pub(crate) unsafe fn collection_is_over(ctx: *mut Context, is_major: bool) {
             let entries = &memprof.entries;
             fates.sort_by_key(|&(index, _)| entries.get(index).map(|entry| entry.clock));
         }
+        let clock = memprof.clock(heap);
         for &(index, fate) in &fates {
-            memprof.meet_fate(heap, index, fate);
+            memprof.meet_fate(heap, index, fate, clock);
         }
         heap.weak.reuse_fates(fates);
         memprof.profiles.collected(is_major);
@@ -259,8 +303,8 @@ impl Memprof {
         }
     }
 
-    pub(super) fn meet_fate(&mut self, heap: &mut Heap, index: u32, fate: Fate) {
-        let clock = self.clock(heap);
+    /// Tells what has become of a block when the word clock stood at `clock`.
+    pub(super) fn meet_fate(&mut self, heap: &mut Heap, index: u32, fate: Fate, clock: u64) {
         let Some(entry) = self.entries.get_mut(index) else {
             return;
         };

@@ -84,7 +84,7 @@ impl StackCache {
     /// # Safety
     /// `first` is the run's first frame, the frames below `sp` are whole, and all but the first
     /// return to words of the program behind calls, or to the barrier.
-    #[inline]
+    #[inline(always)]
     pub(super) unsafe fn call_stack(
         &mut self,
         calls: &CallTree,
