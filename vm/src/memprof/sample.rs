@@ -39,12 +39,19 @@ pub(crate) unsafe fn make_room(
 ) -> Room {
     // SAFETY: the caller's promise.
     unsafe {
-        let heap = &(*ctx).heap;
-        if !heap.is_watched(bytes) || bytes > SMALL_LIMIT_BYTES || heap.is_small_due(bytes) {
-            return make_room_or_collect(pc, refs, ctx, sp, bytes, source);
+        match is_just_sampled(ctx, bytes) {
+            true => room_after(sample_young(pc, ctx, sp, bytes, source)),
+            false => make_room_or_collect(pc, refs, ctx, sp, bytes, source),
         }
-        sample_young(pc, ctx, sp, bytes, source)
     }
+}
+
+/// Whether an allocation that has met the limit has room in the nursery, and is sampled.
+#[inline]
+pub(crate) unsafe fn is_just_sampled(ctx: *mut Context, bytes: usize) -> bool {
+    // SAFETY: the caller passes the machine's context.
+    let heap = unsafe { &(*ctx).heap };
+    heap.is_watched(bytes) && bytes <= SMALL_LIMIT_BYTES && !heap.is_small_due(bytes)
 }
 
 /// [`make_room`] where it is not just a sample of a small block that is due.
@@ -69,41 +76,50 @@ unsafe fn make_room_or_collect(
         if !is_watched {
             return Room::Ready;
         }
-        if bytes <= SMALL_LIMIT_BYTES {
-            return sample_young(pc, ctx, sp, bytes, source);
-        }
         let keep = |heap: &mut Heap, index| heap.weak.track_next_large(index);
-        match sample(pc, ctx, sp, bytes as u64 / 8, source, false, keep) {
-            true => Room::Ready,
-            false => budget_is_exceeded(ctx),
-        }
+        let is_allowed = match bytes <= SMALL_LIMIT_BYTES {
+            true => sample_young(pc, ctx, sp, bytes, source),
+            false => sample(pc, ctx, sp, bytes as u64 / 8, source, false, keep),
+        };
+        room_after(is_allowed)
     }
 }
 
-/// Samples the block in the nursery that is allocated next.
+/// Samples the block in the nursery that is allocated next, of `bytes`. Gives whether it is allowed;
+/// if not, the fault is in `ctx.fault`.
+///
+/// # Safety
+/// As for [`make_room`], when the allocation [`is_just_sampled`].
 #[inline(never)]
-unsafe fn sample_young(
+pub(crate) unsafe fn sample_young(
     pc: Pc,
     ctx: *mut Context,
     sp: *mut Frame,
     bytes: usize,
     source: Source,
-) -> Room {
+) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
-        let keep = |heap: &mut Heap, index| heap.weak.track(index, heap.top);
-        match sample(pc, ctx, sp, bytes as u64 / 8, source, true, keep) {
-            true => Room::Ready,
-            false => budget_is_exceeded(ctx),
-        }
+        sample(
+            pc,
+            ctx,
+            sp,
+            bytes as u64 / 8,
+            source,
+            true,
+            |heap, index| {
+                heap.weak.track(index, heap.top);
+            },
+        )
     }
 }
 
-#[cold]
-unsafe fn budget_is_exceeded(ctx: *mut Context) -> Room {
-    // SAFETY: the caller passes the machine's context.
-    unsafe { (*ctx).fault = Fault::BudgetExceeded };
-    Room::Fault
+/// What comes of asking for room that a budget allows, or not.
+fn room_after(is_allowed: bool) -> Room {
+    match is_allowed {
+        true => Room::Ready,
+        false => Room::Fault,
+    }
 }
 
 /// Accounts for memory outside the heap, which is sampled like a block without a header (S6). Gives
@@ -166,7 +182,7 @@ pub(crate) unsafe fn free_external(pc: Pc, ctx: *mut Context, number: u64) -> bo
 }
 
 /// Samples the next `words` words for all profiles, and hands the index of each one's block to
-/// `keep`. Gives whether the words are allowed: a budget may forbid them.
+/// `keep`. Gives whether the words are allowed; if not, the fault of a budget is in `ctx.fault`.
 #[inline]
 unsafe fn sample(
     pc: Pc,
@@ -186,6 +202,7 @@ unsafe fn sample(
         let to = from.saturating_add(words);
         if memprof.budgets.next_end() < to && memprof.budgets.exceed(to, sp) {
             memprof.watch(heap);
+            (*ctx).fault = Fault::BudgetExceeded;
             return false;
         }
         let mut call = None;
