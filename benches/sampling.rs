@@ -74,7 +74,7 @@ fn verified(text: &str) -> VerifiedModule {
     verify(module).expect("what the assembler makes verifies")
 }
 
-fn machine(module: VerifiedModule, rate: f64) -> Vm {
+fn machine(module: VerifiedModule, rate: f64, call_lines: bool) -> Vm {
     let io = HostIo::new(
         std::io::empty(),
         std::io::sink(),
@@ -85,6 +85,7 @@ fn machine(module: VerifiedModule, rate: f64) -> Vm {
     if rate > 0.0 {
         let config = MemprofConfig {
             rate,
+            call_lines,
             ..MemprofConfig::default()
         };
         vm.memprof_start(config, Box::new(Follower(0)))
@@ -107,14 +108,14 @@ fn median(values: &mut [f64]) -> f64 {
 
 /// Runs a program in rounds, each of them once at each rate. Where a machine lies in memory changes
 /// its speed by more than is asked here, so each rate has the place of each machine in turn.
-fn compare(name: &str, text: &str, n_rounds: usize) {
+fn compare(name: &str, text: &str, call_lines: bool, n_rounds: usize) {
     let module = verified(text);
     let mut times = RATES.map(|_| Vec::new());
     let mut words = 0.0;
     for first in 0..RATES.len() {
         let order: [usize; RATES.len()] =
             std::array::from_fn(|place| (first + place) % RATES.len());
-        let mut machines = order.map(|rate| machine(module.clone(), RATES[rate]));
+        let mut machines = order.map(|rate| machine(module.clone(), RATES[rate], call_lines));
         for round in 0..n_rounds + 1 {
             for (vm, rate) in machines.iter_mut().zip(order) {
                 let time = run(vm);
@@ -127,7 +128,7 @@ fn compare(name: &str, text: &str, n_rounds: usize) {
         words = machines[0].word_clock() as f64 / (n_rounds + 1) as f64;
     }
     let base = times[0].clone();
-    print!("{name:14} {:9.1} ms", median(&mut times[0]) / 1e6);
+    print!("{name:19} {:9.1} ms", median(&mut times[0]) / 1e6);
     for (rate, times) in RATES.iter().zip(&times).skip(1) {
         let mut ratios: Vec<f64> = times.iter().zip(&base).map(|(a, b)| a / b).collect();
         let mut extra: Vec<f64> = times.iter().zip(&base).map(|(a, b)| a - b).collect();
@@ -146,13 +147,13 @@ fn main() {
         true => 1,
         false => 7,
     };
-    println!(
-        "program         unsampled   at each rate the ratio of times (and the cost of a sample)"
-    );
+    println!("program              unsampled   at each rate: ratio of times (cost of a sample)");
     for (name, text) in PROGRAMS {
-        compare(name, text, n_rounds);
+        compare(name, text, false, n_rounds);
+        compare(&format!("{name}, lines"), text, true, n_rounds);
     }
     for depth in [5, 200, 10_000] {
-        compare(&format!("depth {depth}"), &at_depth(depth), n_rounds);
+        let text = at_depth(depth);
+        compare(&format!("depth {depth}"), &text, false, n_rounds);
     }
 }

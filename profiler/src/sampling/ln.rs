@@ -39,13 +39,32 @@ pub(super) fn ln(x: f64) -> f64 {
     let m = f64::from_bits(x.to_bits() + ONE - (biased << MANTISSA_BITS));
     // The sum of 2^52 and a small integer, without a conversion.
     let k = f64::from_bits(TWO_POW_52.to_bits() | biased) - (TWO_POW_52 + EXPONENT_BIAS);
-    let s = (m - 1.0) / (m + 1.0);
+    let (rough, fine) = two_artanh((m - 1.0) / (m + 1.0));
+    k * LN_2[0] + (rough + (fine + k * LN_2[1]))
+}
+
+/// The natural logarithm of `1 - x`, for `x` from 0 on and below or at 1.
+pub(super) fn ln_one_minus(x: f64) -> f64 {
+    // Only for small numbers does the difference lose much of what they are.
+    if x < 0.25 {
+        let (rough, fine) = two_artanh(x / (2.0 - x));
+        -(rough + fine)
+    } else if x < 1.0 {
+        ln(1.0 - x)
+    } else {
+        f64::NEG_INFINITY
+    }
+}
+
+/// `2 artanh(s)` as `2 s` and what it is more, for `|s| <= 0.1716`.
+#[inline]
+fn two_artanh(s: f64) -> (f64, f64) {
     let z = s * s;
     // Pairs of terms do not wait for each other.
     let z2 = z * z;
     let pair = |i: usize| SERIES[i] + z * SERIES[i + 1];
     let tail = pair(0) + z2 * (pair(2) + z2 * (pair(4) + z2 * (pair(6) + z2 * pair(8))));
-    k * LN_2[0] + (2.0 * s + (s * z * tail + k * LN_2[1]))
+    (2.0 * s, s * z * tail)
 }
 
 #[cfg(test)]
@@ -86,5 +105,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn one_minus_numbers_of_all_sizes() {
+        let mut random = Xoshiro256::new(6);
+        for n in 0..200_000 {
+            let x = random.next_unit() * 2_f64.powi(-(n % 60));
+            let expected = (-x).ln_1p();
+            let unit = expected.abs().next_up() - expected.abs();
+            let error = (ln_one_minus(x) - expected).abs();
+            assert!(x == 1.0 || error <= 4.0 * unit, "{x:e}: {}", error / unit);
+        }
+        assert_eq!(ln_one_minus(0.0), 0.0);
+        assert_eq!(ln_one_minus(1.0), f64::NEG_INFINITY);
     }
 }

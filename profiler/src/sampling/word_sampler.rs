@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Xoshiro256;
-use super::ln::ln;
+use super::ln::{ln, ln_one_minus};
 
 /// Rates below this one sample nothing: fewer than one word in 64 PiB would be sampled, and the
 /// random numbers, multiples of 2^-53, could not tell such rates apart.
@@ -57,7 +57,7 @@ impl WordSampler {
         let mut sampler = WordSampler {
             next: u64::MAX,
             rate,
-            ln_unsampled: (-rate).ln_1p(),
+            ln_unsampled: ln_one_minus(rate),
             random: Xoshiro256::new(seed),
             skips: [1; N_DRAWN],
             n_used: N_DRAWN,

@@ -43,6 +43,28 @@ impl Slot {
 }
 
 impl Weak {
+    /// Whether there is memory to track a block by this index, and for its fate.
+    #[inline]
+    pub(crate) fn has_room(&mut self, index: u32) -> bool {
+        ((index as usize) < self.slots.len() || self.add_slots(index))
+            && self.young.try_reserve(1).is_ok()
+    }
+
+    /// Makes slots up to an index, unless there is no memory for them and for what collections may
+    /// do to their blocks: a block may be promoted and die in the same one.
+    #[cold]
+    #[inline(never)]
+    fn add_slots(&mut self, index: u32) -> bool {
+        let len = index as usize + 1;
+        let n_more = len - self.slots.len();
+        let has_room = self.slots.try_reserve(n_more).is_ok()
+            && self.fates.try_reserve(2 * len - self.fates.len()).is_ok();
+        if has_room {
+            self.slots.resize(len, Slot::NONE);
+        }
+        has_room
+    }
+
     /// Tracks a block in the nursery.
     pub(crate) fn track(&mut self, index: u32, block: *mut u64) {
         self.set(index, Slot(block as usize | 1));

@@ -74,15 +74,14 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Adds a block; `None` when there is no memory for it, and the sample is lost (S23).
+    /// The index that the next block will have. `None` when there is no memory for it, and the
+    /// sample is lost (S23).
     #[inline]
-    pub(super) fn add(&mut self, entry: Entry) -> Option<u32> {
-        let index = match self.free.pop() {
-            Some(index) => index,
-            None => self.add_room()?,
-        };
-        self.entries[index as usize] = Some(entry);
-        Some(index)
+    pub(super) fn next_index(&mut self) -> Option<u32> {
+        match self.free.last() {
+            Some(&index) => Some(index),
+            None => self.add_room(),
+        }
     }
 
     #[cold]
@@ -93,7 +92,16 @@ impl Entries {
         // So that removing cannot fail.
         self.free.try_reserve(self.entries.len() + 1).ok()?;
         self.entries.push(None);
+        self.free.push(index);
         Some(index)
+    }
+
+    /// Adds a block at [`Entries::next_index`].
+    #[inline]
+    pub(super) fn add(&mut self, entry: Entry) {
+        if let Some(index) = self.free.pop() {
+            self.entries[index as usize] = Some(entry);
+        }
     }
 
     pub(super) fn get(&self, index: u32) -> Option<&Entry> {
@@ -117,9 +125,14 @@ impl Entries {
         self.values.get(index as usize).copied().unwrap_or(0)
     }
 
+    /// Keeps a value with the block, if there is memory for it; for 0 none is needed.
     pub(super) fn set_value(&mut self, index: u32, value: u64) {
         let index = index as usize;
         if index >= self.values.len() && value != 0 {
+            let n_more = self.entries.len() - self.values.len();
+            if self.values.try_reserve(n_more).is_err() {
+                return;
+            }
             self.values.resize(self.entries.len(), 0);
         }
         if let Some(slot) = self.values.get_mut(index) {

@@ -1,10 +1,8 @@
 //! What happens when allocation meets its limit: collections, budgets, samples; and what happens to
 //! tracked blocks afterwards.
 
-use profiler::sampling::CallTree;
-
 use super::api::{AllocInfo, CallStack, GcEvent, Source};
-use super::entries::{Entries, Entry, Event, EventKind, State};
+use super::entries::{Entry, Event, EventKind, State};
 use super::profiles::{Listener, ProfileState};
 use super::{Memprof, callbacks};
 use crate::heap::{Fate, Heap, OutOfMemory, SMALL_LIMIT_BYTES};
@@ -216,31 +214,37 @@ unsafe fn sample(
                 });
                 let n_samples = state.sampler.take(from, to);
                 if let Some(wanted) = wanted {
-                    call = Some(memprof.stack.found(&mut memprof.calls, wanted));
+                    let found = |wanted| memprof.stack.found(&mut memprof.calls, wanted);
+                    call = wanted.map(found);
                 }
+                // For want of memory the sample is lost (S23).
+                let index = memprof.entries.next_index().filter(|&index| {
+                    heap.weak.has_room(index)
+                        && (!state.has_closures() || memprof.events.try_reserve(1).is_ok())
+                });
                 let header_words = (source != Source::External) as u64;
-                let info = AllocInfo {
-                    n_samples,
-                    size_words: words - header_words,
-                    clock_words: words,
-                    source,
-                    stack: CallStack {
-                        calls: &memprof.calls,
-                        program,
-                        call: call.unwrap_or(CallTree::ROOT),
-                        limit: state.callstack_size,
-                    },
-                    clock: from,
-                };
-                let block = state.offer(&info, is_born_young, place, &mut memprof.entries);
-                if let Some(index) = block {
-                    if state.has_closures() {
-                        memprof.events.push_back(Event {
-                            entry: index,
-                            kind: EventKind::Alloc,
-                        });
+                if let (Some(index), Some(call)) = (index, call) {
+                    let info = AllocInfo {
+                        n_samples,
+                        size_words: words - header_words,
+                        clock_words: words,
+                        source,
+                        stack: CallStack {
+                            calls: &memprof.calls,
+                            program,
+                            call,
+                            limit: state.callstack_size,
+                        },
+                        clock: from,
+                    };
+                    if let Some(entry) = state.offer(&info, is_born_young, place) {
+                        memprof.entries.add(entry);
+                        if entry.state.is_new {
+                            let kind = EventKind::Alloc;
+                            memprof.events.push_back(Event { entry: index, kind });
+                        }
+                        keep(heap, index);
                     }
-                    keep(heap, index);
                 }
             }
             next_sample = next_sample.min(state.sampler.next());
@@ -253,22 +257,16 @@ unsafe fn sample(
 
 impl ProfileState {
     /// Offers a sampled block to the tracker: at once to a native one; closures are to hear of it
-    /// by an event. Its index, unless the tracker does not want it.
+    /// by an event. `None` if the tracker does not want it.
     #[inline]
-    fn offer(
-        &mut self,
-        info: &AllocInfo<'_>,
-        is_born_young: bool,
-        place: u16,
-        entries: &mut Entries,
-    ) -> Option<u32> {
+    fn offer(&mut self, info: &AllocInfo<'_>, is_born_young: bool, place: u16) -> Option<Entry> {
         let is_native = !self.has_closures();
         let cookie = match &mut self.listener {
             Listener::Native(tracker) if is_born_young => tracker.alloc_minor(info)?,
             Listener::Native(tracker) => tracker.alloc_major(info)?,
             Listener::Closures => 0,
         };
-        entries.add(Entry {
+        Some(Entry {
             cookie,
             clock: info.clock,
             clock_words: info.clock_words,

@@ -79,7 +79,8 @@ pub(super) struct Wanted {
 
 impl StackCache {
     /// Begins to look for the call stack of a machine at `pc`; [`StackCache::found`] ends it. Between
-    /// the two there should be other work to do, for which memory need not be waited for.
+    /// the two there should be other work to do, for which memory need not be waited for. `None` for
+    /// want of memory.
     ///
     /// # Safety
     /// `first` is the run's first frame, the frames below `sp` are whole, and all but the first
@@ -92,13 +93,13 @@ impl StackCache {
         first: *mut Frame,
         sp: *mut Frame,
         pc: Pc,
-    ) -> Wanted {
+    ) -> Option<Wanted> {
         program.tell_callers(self.has_lines);
         let n_frames = (sp as usize - first as usize) / size_of::<Frame>();
         // SAFETY: the caller's promise.
         let stack = self.walk(program, unsafe {
             std::slice::from_raw_parts(first, n_frames)
-        });
+        })?;
         let site = program.site(pc);
         let probe = calls.probe(stack.call_at(site));
         self.gap = MIN_GAP;
@@ -109,11 +110,11 @@ impl StackCache {
         } else {
             self.forget_above_barrier();
         }
-        Wanted {
+        Some(Wanted {
             probe,
             n_frames,
             site,
-        }
+        })
     }
 
     /// The call stack that was looked for, after whose beginning nothing else was walked.
@@ -128,7 +129,7 @@ impl StackCache {
     /// Brings `walked` up to the frames of now, and gives the last one's call stack. Frames of an
     /// earlier walk above those stay: the program may come back to them.
     #[inline]
-    fn walk(&mut self, program: &Program, frames: &[Frame]) -> StackHash {
+    fn walk(&mut self, program: &Program, frames: &[Frame]) -> Option<StackHash> {
         if self.walked.is_empty() {
             self.return_pcs.push(program.halt());
             self.walked.push(Walked {
@@ -141,8 +142,12 @@ impl StackCache {
         if index < frames.len() {
             let return_pcs = frames[index..].iter().map(|one| program.return_pc(one.pc));
             self.return_pcs.truncate(index);
-            self.return_pcs.extend(return_pcs);
             self.walked.truncate(index);
+            // Both are as long when there is no memory for the one.
+            let n_more = frames.len() - index;
+            self.return_pcs.try_reserve(n_more).ok()?;
+            self.walked.try_reserve(n_more).ok()?;
+            self.return_pcs.extend(return_pcs);
             self.walked
                 .extend(self.return_pcs[index..].iter().map(|&return_pc| {
                     let site = program.caller_site(return_pc);
@@ -150,7 +155,7 @@ impl StackCache {
                     Walked { site, stack }
                 }));
         }
-        stack
+        Some(stack)
     }
 
     /// How many frames have the call stacks that they had at the last walk.

@@ -33,7 +33,8 @@ pub(super) fn write(
 }
 
 /// The stacks with direct recursion folded: a line that calls its own function again and again is
-/// one frame, or each depth of the recursion would be a stack of its own.
+/// one frame, or each depth of the recursion would be a stack of its own. Where callers are told by
+/// function, a function that calls itself is one frame with the line that allocates.
 struct Folded {
     tree: CallTree,
     /// By the index of a call of the tree, whether it stands for several frames.
@@ -53,21 +54,34 @@ impl Folded {
         for call in &file.calls {
             let parent = ids.get(call.parent.index()).copied();
             let parent = parent.unwrap_or(CallTree::ROOT);
-            let is_again = parent != CallTree::ROOT && folded.tree.site(parent) == call.site;
-            let id = if is_again {
-                folded.is_recursive[parent.index()] = true;
-                parent
-            } else {
-                folded.tree.child(parent, call.site)
-            };
-            folded.is_recursive.resize(folded.tree.len(), false);
-            ids.push(id);
+            ids.push(folded.call(file, parent, call.site));
         }
         for (call, figures) in &file.rows {
             let id = ids.get(call.index()).copied().unwrap_or(CallTree::ROOT);
             folded.rows.entry(id).or_default().add_all(figures);
         }
         folded
+    }
+
+    /// The stack with one call more.
+    fn call(&mut self, file: &MemoryFile, parent: CallId, site: u32) -> CallId {
+        let before = self.tree.site(parent);
+        let is_again = parent != CallTree::ROOT && before == site;
+        let of = |site: u32| file.sites.get(site as usize);
+        let is_in_caller = match (of(before), of(site)) {
+            (Some(before), Some(site)) => before.source == site.source && before.line == 0,
+            _ => false,
+        };
+        let id = if is_again {
+            parent
+        } else if is_in_caller {
+            self.tree.child(self.tree.parent(parent), site)
+        } else {
+            self.tree.child(parent, site)
+        };
+        self.is_recursive.resize(self.tree.len(), false);
+        self.is_recursive[id.index()] |= is_again || is_in_caller;
+        id
     }
 
     /// The frames of a stack; those in the middle of a deep one are only counted.
