@@ -46,8 +46,8 @@ impl Tracker for Keeper {
     fn dealloc_major(&mut self, _: u64, _: &GcEvent) {}
 }
 
-fn stacks(seed: i64, steps: i64, rate: f64, call_lines: bool) -> (Vec<i64>, Stacks) {
-    let mut vm = machine(WALK, VmConfig::default());
+/// Starts a profile that keeps the stacks of all its samples.
+fn keep(vm: &mut Vm, rate: f64, call_lines: bool) -> Rc<RefCell<Stacks>> {
     let stacks = Rc::new(RefCell::new(Stacks::new()));
     let config = MemprofConfig {
         rate,
@@ -57,6 +57,12 @@ fn stacks(seed: i64, steps: i64, rate: f64, call_lines: bool) -> (Vec<i64>, Stac
     };
     vm.memprof_start(config, Box::new(Keeper(stacks.clone())))
         .expect("the profile starts");
+    stacks
+}
+
+fn stacks(seed: i64, steps: i64, rate: f64, call_lines: bool) -> (Vec<i64>, Stacks) {
+    let mut vm = machine(WALK, VmConfig::default());
+    let stacks = keep(&mut vm, rate, call_lines);
     let results = call(&mut vm, "walk_alone", &[seed, steps]);
     let stacks = stacks.borrow().clone();
     (results, stacks)
@@ -84,6 +90,39 @@ fn call_stacks_are_right_after_exceptions_through_hundreds_of_frames() {
         }
     }
     assert!(deepest > 400, "the walks go down to {deepest}");
+}
+
+/// The stacks of a walk that has a tracker of its own, which asks for the lines of callers.
+fn stacks_beside_closures(rate: f64, call_lines: bool) -> Stacks {
+    let mut vm = machine(WALK, VmConfig::default());
+    let stacks = keep(&mut vm, rate, call_lines);
+    let tracked_bits = 0.1_f64.to_bits() as i64;
+    for seed in [7, 8] {
+        call(&mut vm, "walk_tracked", &[seed, 600, tracked_bits, 0]);
+    }
+    stacks.take()
+}
+
+#[test]
+fn stacks_are_right_while_others_want_lines_and_when_they_do_no_more() {
+    let all = stacks_beside_closures(1.0, true);
+    let functions =
+        |stack: &[StackFrame]| -> Vec<u32> { stack.iter().map(|frame| frame.function()).collect() };
+    for rate in [1.0, 0.05] {
+        let some = stacks_beside_closures(rate, false);
+        let has_lines = |stack: &Vec<StackFrame>| matches!(stack[1..], [StackFrame::Op(_), ..]);
+        let n_lines = some.values().filter(|stack| has_lines(stack)).count();
+        assert!((1..some.len()).contains(&n_lines), "{n_lines} have lines");
+        for (clock, stack) in some {
+            let exact = &all[&clock];
+            assert_eq!(stack[0], exact[0], "word {clock} at {rate}");
+            assert_eq!(
+                functions(&stack),
+                functions(exact),
+                "word {clock} at {rate}"
+            );
+        }
+    }
 }
 
 /// A way to run a walk.

@@ -132,6 +132,7 @@ pub(crate) struct Program {
     mode: Mode,
     /// The word behind the call of callbacks.
     callback_return: usize,
+    /// The sites of callers.
     caller_sites: CallerSites,
 }
 

@@ -30,15 +30,10 @@ impl Site {
     }
 }
 
-/// The sites of callers.
-#[derive(Default)]
-pub(super) struct CallerSites {
-    /// For each word the site of the call whose frame returns there. Empty until it is asked for.
-    sites: Vec<Site>,
-    /// Whether each call has a site of its own; else those of a function where the same source is
-    /// current have one together.
-    has_lines: bool,
-}
+/// The sites of callers: for each word the site of the call whose frame returns there. The first
+/// table has one site for all calls of a function where the same source is current, the second one
+/// for each call. Each is empty until it is asked for.
+pub(super) type CallerSites = [Vec<Site>; 2];
 
 impl Program {
     /// The site of a word.
@@ -49,22 +44,21 @@ impl Program {
     /// The site of the call whose frame returns to a word. [`Program::tell_callers`] must have been
     /// called.
     #[inline]
-    pub(crate) fn caller_site(&self, return_pc: Pc) -> Site {
-        self.caller_sites.sites[self.index_of(return_pc)]
+    pub(crate) fn caller_site(&self, has_lines: bool, return_pc: Pc) -> Site {
+        self.caller_sites[has_lines as usize][self.index_of(return_pc)]
     }
 
-    /// Makes the table of callers' sites, unless it is there.
+    /// Makes the table of callers' sites, by op or by function, unless it is there.
     #[inline]
     pub(crate) fn tell_callers(&mut self, has_lines: bool) {
-        let sites = &self.caller_sites;
-        if sites.sites.is_empty() || sites.has_lines != has_lines {
-            self.caller_sites = self.make_caller_sites(has_lines);
+        if self.caller_sites[has_lines as usize].is_empty() {
+            self.caller_sites[has_lines as usize] = self.make_caller_sites(has_lines);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn make_caller_sites(&self, has_lines: bool) -> CallerSites {
+    fn make_caller_sites(&self, has_lines: bool) -> Vec<Site> {
         let mut sites: Vec<Site> = (0..self.code.len() as u32).map(Site).collect();
         if !has_lines {
             for function in &self.functions {
@@ -80,7 +74,7 @@ impl Program {
         // A call's frame returns to the word behind it.
         sites.rotate_right(1);
         sites[self.callback_return] = Site::NONE;
-        CallerSites { sites, has_lines }
+        sites
     }
 
     /// A word that a site stands for.

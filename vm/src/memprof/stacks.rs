@@ -1,7 +1,8 @@
 //! Call stacks of samples: the control frames, interned in a tree.
 //!
 //! A *site* is the index of a word of the program; the site of a frame is the word before the one
-//! it returns to, which belongs to its call. A call stack is a path in a tree of sites.
+//! it returns to, which belongs to its call, or stands for all calls of its function (`Site`). A
+//! call stack is a path in a tree of sites, and is looked for by a hash of all of them.
 //!
 //! Walking all frames at each sample would make a sample cost as much as the stack is deep. So one
 //! frame has its return address replaced by a *barrier*: as long as nobody has returned to that,
@@ -145,12 +146,13 @@ impl StackCache {
             self.walked.truncate(index);
             // Both are as long when there is no memory for the one.
             let n_more = frames.len() - index;
+            let has_lines = self.has_lines;
             self.return_pcs.try_reserve(n_more).ok()?;
             self.walked.try_reserve(n_more).ok()?;
             self.return_pcs.extend(return_pcs);
             self.walked
                 .extend(self.return_pcs[index..].iter().map(|&return_pc| {
-                    let site = program.caller_site(return_pc);
+                    let site = program.caller_site(has_lines, return_pc);
                     stack = stack.call_at(site);
                     Walked { site, stack }
                 }));
@@ -180,7 +182,7 @@ impl StackCache {
         // Or they have come there by other calls of the same functions.
         let calls = return_pcs[index..].iter_mut().zip(&walked[index..]);
         for (frame, (return_pc, walked)) in frames[index..].iter().zip(calls) {
-            if program.caller_site(frame.pc) != walked.site {
+            if program.caller_site(self.has_lines, frame.pc) != walked.site {
                 break;
             }
             *return_pc = frame.pc;
