@@ -98,8 +98,8 @@ impl Tracker for Counter {
     }
 }
 
-/// A machine that collects when its nursery is full, whatever the environment asks for: a collection
-/// at every allocation would keep the tables small.
+/// A machine that collects when its nursery is full, whatever the environment asks for: a
+/// collection at every allocation would keep the tables small.
 fn machine(text: &str) -> Vm {
     let heap = HeapConfig {
         nursery_bytes: 1 << 20,
@@ -190,6 +190,25 @@ fn stacks_that_cannot_be_walked_lose_their_samples() {
     assert!((10..9_001).contains(&n_born), "{n_born} are tracked");
 }
 
+/// Of a program of so many words the table of callers cannot be made.
+#[test]
+fn a_profile_of_a_great_program_samples_nothing() {
+    let ops = "            n = add n, 1\n            m = mul n, n\n".repeat(3000);
+    let text = format!(
+        "fun main() -> i {{
+            n = 0
+{ops}            cell = new 1, [], [n]
+            n = ld_i cell, 0
+            ret n
+        }}"
+    );
+    let (mut vm, counts) = profiled(&text);
+    let n_refused = refusing(|| assert_eq!(result(&mut vm), [3000]));
+    assert!(n_refused > 0 && counts.borrow().n_born == 0);
+    assert_eq!(result(&mut vm), [3000]);
+    assert_eq!(counts.borrow().n_born, 1);
+}
+
 #[test]
 fn a_programs_own_tracker_misses_blocks_and_gets_no_fault() {
     let mut vm = machine(
@@ -215,6 +234,8 @@ fn a_programs_own_tracker_misses_blocks_and_gets_no_fault() {
             cell = new 1, [], [n]
             n = sub n, 1
             jgt n, 0, next
+            cell = null
+            call gc()
             call memprof_stop()
             call memprof_discard(profile)
             n = ld_i counts, 0

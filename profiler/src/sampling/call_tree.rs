@@ -139,8 +139,8 @@ impl CallTree {
         CallTree::with_limit(DEFAULT_NODE_LIMIT)
     }
 
-    /// A tree of at most `limit` nodes, and never more than [`MAX_NODES`], besides one for each
-    /// site: see [`CallTree::child`].
+    /// A tree of at most `limit` nodes besides one for each site, see [`CallTree::child`], and of
+    /// at most [`MAX_NODES`] in all.
     pub fn with_limit(limit: usize) -> CallTree {
         let root = Node {
             hash: StackHash::EMPTY,
@@ -167,15 +167,26 @@ impl CallTree {
         if let Some(child) = self.find_child(parent, site) {
             return child;
         }
-        let has_room = self.nodes.len() < self.limit || parent == CallTree::ROOT;
+        let has_room = !self.is_full() || parent == CallTree::ROOT;
         if has_room && let Some(child) = self.make(parent, site) {
             return child;
         }
+        self.cut(site)
+    }
+
+    /// `site` called from nowhere, which stands for a stack that is cut; the empty stack if there
+    /// is no memory for that.
+    pub fn cut(&mut self, site: u32) -> CallId {
         self.n_cut += 1;
         let known = self.find_child(CallTree::ROOT, site);
         known
             .or_else(|| self.make(CallTree::ROOT, site))
             .unwrap_or(CallTree::ROOT)
+    }
+
+    /// Whether the tree has reached its limit, so that stacks that it does not know are cut.
+    pub fn is_full(&self) -> bool {
+        self.nodes.len() >= self.limit
     }
 
     /// Begins to look for the stack of this hash. What is read here is seldom in a cache when there

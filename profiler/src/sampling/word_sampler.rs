@@ -17,8 +17,8 @@ const MIN_RATE: f64 = 1.0 / (1_u64 << 53) as f64;
 /// however the clock is cut into calls of [`WordSampler::take`]. `Gc.Memprof` redraws at every
 /// minor collection, so there the size of the nursery decides too (S4).
 ///
-/// The logarithm is as exact as `f64` can be, not the polynomial of low degree whose error can be
-/// measured in upstream's samples (S5).
+/// The logarithm is exact to a few units in the last place of `f64`, not the polynomial of low
+/// degree whose error can be measured in upstream's samples (S5).
 ///
 /// ```
 /// use profiler::sampling::WordSampler;
@@ -41,7 +41,8 @@ pub struct WordSampler {
     n_used: usize,
 }
 
-/// How many distances are drawn at once: a logarithm has a long latency, but several of them overlap.
+/// How many distances are drawn at once: a logarithm has a long latency, but several of them
+/// overlap.
 const N_DRAWN: usize = 16;
 
 impl WordSampler {

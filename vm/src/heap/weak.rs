@@ -48,6 +48,7 @@ impl Weak {
     pub(crate) fn has_room(&mut self, index: u32) -> bool {
         ((index as usize) < self.slots.len() || self.add_slots(index))
             && self.young.try_reserve(1).is_ok()
+            && self.next_large.try_reserve(1).is_ok()
     }
 
     /// Makes slots up to an index, unless there is no memory for them and for what collections may

@@ -48,23 +48,28 @@ impl Program {
         self.caller_sites[has_lines as usize][self.index_of(return_pc)]
     }
 
-    /// Makes the table of callers' sites, by op or by function, unless it is there.
+    /// Makes the table of callers' sites, by op or by function, unless it is there. `None` for want
+    /// of memory.
     #[inline]
-    pub(crate) fn tell_callers(&mut self, has_lines: bool) {
+    pub(crate) fn tell_callers(&mut self, has_lines: bool) -> Option<()> {
         if self.caller_sites[has_lines as usize].is_empty() {
-            self.caller_sites[has_lines as usize] = self.make_caller_sites(has_lines);
+            self.caller_sites[has_lines as usize] = self.make_caller_sites(has_lines)?;
         }
+        Some(())
     }
 
     #[cold]
     #[inline(never)]
-    fn make_caller_sites(&self, has_lines: bool) -> Vec<Site> {
-        let mut sites: Vec<Site> = (0..self.code.len() as u32).map(Site).collect();
+    fn make_caller_sites(&self, has_lines: bool) -> Option<Vec<Site>> {
+        let mut sites = Vec::new();
+        sites.try_reserve_exact(self.code.len()).ok()?;
+        sites.extend((0..self.code.len() as u32).map(Site));
         if !has_lines {
             for function in &self.functions {
                 let mut first_sites = HashMap::new();
                 let words = sites.iter_mut().zip(&self.code).skip(function.start);
                 for (site, word) in words.take(function.op_of_word.len()) {
+                    first_sites.try_reserve(1).ok()?;
                     let source = self.source_at(word);
                     let first = Site(site.0 | CALLER_BIT);
                     *site = *first_sites.entry(source).or_insert(first);
@@ -74,7 +79,7 @@ impl Program {
         // A call's frame returns to the word behind it.
         sites.rotate_right(1);
         sites[self.callback_return] = Site::NONE;
-        sites
+        Some(sites)
     }
 
     /// A word that a site stands for.

@@ -3,8 +3,8 @@
 //! An extent begins where a function asks for a budget and ends where it says so, or when an
 //! exception leaves the function. Returns are not watched: a budget that a function leaves open
 //! when it returns holds for what is called at the same depth next, and is closed when a frame
-//! further out allocates or has to do with budgets. Extents nest; the one that ends first decides.
-//! The allocation that would take the first word beyond the budget raises
+//! further out would exceed it or has to do with budgets. Extents nest; the one that ends first
+//! decides. The allocation that would take the first word beyond the budget raises
 //! [`Fault::BudgetExceeded`] instead, once: a budget that has been exceeded is over.
 //!
 //! [`Fault::BudgetExceeded`]: crate::Fault::BudgetExceeded

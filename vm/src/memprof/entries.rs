@@ -125,14 +125,16 @@ impl Entries {
         self.values.get(index as usize).copied().unwrap_or(0)
     }
 
-    /// Keeps a value with the block, if there is memory for it; for 0 none is needed.
+    /// Whether there is memory for a value of each block, as programs' trackers want it.
+    pub(super) fn has_room_for_values(&mut self) -> bool {
+        let n_more = self.entries.len().saturating_sub(self.values.len());
+        self.values.try_reserve(n_more).is_ok()
+    }
+
+    /// Keeps a value with the block. For values but 0 there must have been room.
     pub(super) fn set_value(&mut self, index: u32, value: u64) {
         let index = index as usize;
         if index >= self.values.len() && value != 0 {
-            let n_more = self.entries.len() - self.values.len();
-            if self.values.try_reserve(n_more).is_err() {
-                return;
-            }
             self.values.resize(self.entries.len(), 0);
         }
         if let Some(slot) = self.values.get_mut(index) {
@@ -144,17 +146,14 @@ impl Entries {
         self.free.len() == self.entries.len()
     }
 
-    /// The indices of all blocks.
-    pub(super) fn indices(&self) -> Vec<u32> {
-        (0..self.entries.len() as u32)
-            .filter(|&index| self.get(index).is_some())
-            .collect()
+    /// How many indices are in use, or have been. To go through all blocks takes no memory so.
+    pub(super) fn n_slots(&self) -> usize {
+        self.entries.len()
     }
 
-    /// The indices of a profile's blocks.
-    pub(super) fn of_profile(&self, profile: u16) -> Vec<u32> {
-        let is_its = |&index: &u32| self.get(index).is_some_and(|one| one.profile == profile);
-        (0..self.entries.len() as u32).filter(is_its).collect()
+    /// Whether a profile's block has this index.
+    pub(super) fn is_of_profile(&self, index: u32, profile: u16) -> bool {
+        self.get(index).is_some_and(|one| one.profile == profile)
     }
 
     pub(super) fn memory_bytes(&self) -> usize {

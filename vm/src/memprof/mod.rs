@@ -167,7 +167,7 @@ impl Memprof {
     pub(crate) fn heap_is_new(&mut self, heap: &mut Heap) {
         self.discard_closures(heap);
         let clock = self.clock(heap);
-        for index in self.entries.indices() {
+        for index in 0..self.entries.n_slots() as u32 {
             let entry = self.entries.get(index);
             if entry.is_some_and(|entry| entry.state.source != Source::External) {
                 self.meet_fate(heap, index, Fate::Died, clock);

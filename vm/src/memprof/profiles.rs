@@ -278,12 +278,9 @@ impl Memprof {
         if let Some(state) = self.profiles.state(place) {
             state.is_running = false;
         }
-        for index in self.entries.of_profile(place) {
-            if self
-                .entries
-                .get(index)
-                .is_some_and(|entry| entry.state.is_new)
-            {
+        for index in 0..self.entries.n_slots() as u32 {
+            let entry = self.entries.get(index);
+            if entry.is_some_and(|entry| entry.profile == place && entry.state.is_new) {
                 self.untrack(heap, index);
             }
         }
@@ -314,8 +311,10 @@ impl Memprof {
     }
 
     fn discard_at(&mut self, heap: &mut Heap, place: u16) {
-        for index in self.entries.of_profile(place) {
-            self.untrack(heap, index);
+        for index in 0..self.entries.n_slots() as u32 {
+            if self.entries.is_of_profile(index, place) {
+                self.untrack(heap, index);
+            }
         }
         self.profiles.states[place as usize] = None;
         if self.profiles.closures.len() > place as usize * 5 {

@@ -2,7 +2,7 @@
 //! tracked blocks afterwards.
 
 use super::api::{AllocInfo, CallStack, GcEvent, Source};
-use super::entries::{Entry, Event, EventKind, State};
+use super::entries::{Entries, Entry, Event, EventKind, State};
 use super::profiles::{Listener, ProfileState};
 use super::{Memprof, callbacks};
 use crate::heap::{Fate, Heap, OutOfMemory, SMALL_LIMIT_BYTES};
@@ -83,8 +83,8 @@ unsafe fn make_room_or_collect(
     }
 }
 
-/// Samples the block in the nursery that is allocated next, of `bytes`. Gives whether it is allowed;
-/// if not, the fault is in `ctx.fault`.
+/// Samples the block in the nursery that is allocated next, of `bytes`. Gives whether it is
+/// allowed; if not, the fault is in `ctx.fault`.
 ///
 /// # Safety
 /// As for [`make_room`], when the allocation [`is_just_sampled`].
@@ -219,8 +219,14 @@ unsafe fn sample(
                 }
                 // For want of memory the sample is lost (S23).
                 let index = memprof.entries.next_index().filter(|&index| {
+                    let mut has_room = |entries: &mut Entries| {
+                        // A block has three events at most.
+                        let n_events = 3 * entries.n_slots();
+                        entries.has_room_for_values()
+                            && memprof.events.try_reserve(n_events).is_ok()
+                    };
                     heap.weak.has_room(index)
-                        && (!state.has_closures() || memprof.events.try_reserve(1).is_ok())
+                        && (!state.has_closures() || has_room(&mut memprof.entries))
                 });
                 let header_words = (source != Source::External) as u64;
                 if let (Some(index), Some(call)) = (index, call) {
@@ -298,7 +304,12 @@ pub(crate) unsafe fn collection_is_over(ctx: *mut Context, is_major: bool) {
         // The table's order depends on whatever else is tracked. Programs must not.
         if memprof.profiles.has_closures() {
             let entries = &memprof.entries;
-            fates.sort_by_key(|&(index, _)| entries.get(index).map(|entry| entry.clock));
+            // A stable sort would need memory.
+            fates.sort_unstable_by_key(|&(index, fate)| {
+                let entry = entries.get(index);
+                let block = entry.map(|entry| (entry.clock, entry.profile));
+                (block, fate == Fate::Died)
+            });
         }
         let clock = memprof.clock(heap);
         for &(index, fate) in &fates {

@@ -79,9 +79,9 @@ pub(super) struct Wanted {
 }
 
 impl StackCache {
-    /// Begins to look for the call stack of a machine at `pc`; [`StackCache::found`] ends it. Between
-    /// the two there should be other work to do, for which memory need not be waited for. `None` for
-    /// want of memory.
+    /// Begins to look for the call stack of a machine at `pc`; [`StackCache::found`] ends it.
+    /// Between the two there should be other work to do, for which memory need not be waited for.
+    /// `None` for want of memory.
     ///
     /// # Safety
     /// `first` is the run's first frame, the frames below `sp` are whole, and all but the first
@@ -95,7 +95,7 @@ impl StackCache {
         sp: *mut Frame,
         pc: Pc,
     ) -> Option<Wanted> {
-        program.tell_callers(self.has_lines);
+        program.tell_callers(self.has_lines)?;
         let n_frames = (sp as usize - first as usize) / size_of::<Frame>();
         // SAFETY: the caller's promise.
         let stack = self.walk(program, unsafe {
@@ -195,6 +195,10 @@ impl StackCache {
     #[cold]
     #[inline(never)]
     fn intern(&self, calls: &mut CallTree, wanted: Wanted) -> CallId {
+        // All the frames would be looked up in vain.
+        if calls.is_full() {
+            return calls.cut(wanted.site.0);
+        }
         let frames = self.walked.get(1..wanted.n_frames).unwrap_or_default();
         // With a stack the tree has those around it too.
         let known = frames.iter().enumerate().rev().find_map(|(index, walked)| {
@@ -203,6 +207,9 @@ impl StackCache {
         });
         let (n_known, mut call) = known.unwrap_or((0, CallTree::ROOT));
         for walked in &frames[n_known..] {
+            if calls.is_full() {
+                return calls.cut(wanted.site.0);
+            }
             if walked.site != Site::NONE {
                 call = calls.child(call, walked.site.0);
             }
