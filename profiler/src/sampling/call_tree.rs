@@ -204,7 +204,7 @@ impl CallTree {
     /// The stack that was looked for, if the tree has it. Constant time.
     ///
     /// It is told by its hash alone: that any two of `n` stacks are taken for the same has a
-    /// probability of about `n / 2^40`, which is 4 in a million when the tree is full.
+    /// probability of a few times `n / 2^40`, some 10 in a million when the tree is full.
     #[inline]
     pub fn find(&self, probe: Probe) -> Option<CallId> {
         let Probe { hash, place, slot } = probe;

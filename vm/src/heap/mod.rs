@@ -267,8 +267,15 @@ impl Heap {
         self.clock().saturating_add(bytes as u64 / 8) > self.watched
     }
 
+    /// Whether an allocation of so many bytes would take the watched word, and has room in the
+    /// nursery.
+    #[inline]
+    pub(crate) fn is_only_watched(&self, bytes: usize) -> bool {
+        self.is_watched(bytes) && bytes <= SMALL_LIMIT_BYTES && !self.is_small_due(bytes)
+    }
+
     /// Whether the nursery has no room for so many bytes, up to [`SMALL_LIMIT_BYTES`].
-    pub(crate) fn is_small_due(&self, bytes: usize) -> bool {
+    fn is_small_due(&self, bytes: usize) -> bool {
         (self.top as usize).saturating_add(bytes) > self.hard_limit as usize
     }
 

@@ -138,15 +138,7 @@ unsafe fn make_requested_room(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mu
     // SAFETY: `pc` is the word that asks; a machine's registers are consistent at every word.
     unsafe {
         let bytes = (*ctx).request_bytes;
-        let source = memprof::Source::Normal;
-        // This is what takes the time of a sampling profile.
-        if memprof::is_just_sampled(ctx, bytes) {
-            return match memprof::sample_young(pc, ctx, sp, bytes, source) {
-                true => Way::Again,
-                false => Way::Fault,
-            };
-        }
-        match memprof::make_room(pc, refs, ctx, sp, bytes, source) {
+        match memprof::make_room(pc, refs, ctx, sp, bytes, memprof::Source::Normal) {
             Room::Ready => Way::Again,
             Room::Fault => Way::Fault,
             Room::OutOfMemory(error) => {

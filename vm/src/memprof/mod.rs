@@ -49,10 +49,7 @@ pub use api::{
 };
 
 pub(crate) use profiles::ClosureTracker;
-pub(crate) use sample::{
-    Room, collection_is_over, free_external, is_just_sampled, make_room, sample_external,
-    sample_young,
-};
+pub(crate) use sample::{Room, collection_is_over, free_external, make_room, sample_external};
 
 use std::collections::{HashMap, VecDeque};
 

@@ -37,19 +37,12 @@ pub(crate) unsafe fn make_room(
 ) -> Room {
     // SAFETY: the caller's promise.
     unsafe {
-        match is_just_sampled(ctx, bytes) {
+        // This is what takes the time of a sampling profile.
+        match (*ctx).heap.is_only_watched(bytes) {
             true => room_after(sample_young(pc, ctx, sp, bytes, source)),
             false => make_room_or_collect(pc, refs, ctx, sp, bytes, source),
         }
     }
-}
-
-/// Whether an allocation that has met the limit has room in the nursery, and is sampled.
-#[inline]
-pub(crate) unsafe fn is_just_sampled(ctx: *mut Context, bytes: usize) -> bool {
-    // SAFETY: the caller passes the machine's context.
-    let heap = unsafe { &(*ctx).heap };
-    heap.is_watched(bytes) && bytes <= SMALL_LIMIT_BYTES && !heap.is_small_due(bytes)
 }
 
 /// [`make_room`] where it is not just a sample of a small block that is due.
@@ -87,9 +80,9 @@ unsafe fn make_room_or_collect(
 /// allowed; if not, the fault is in `ctx.fault`.
 ///
 /// # Safety
-/// As for [`make_room`], when the allocation [`is_just_sampled`].
+/// As for [`make_room`], when the nursery has room.
 #[inline(never)]
-pub(crate) unsafe fn sample_young(
+unsafe fn sample_young(
     pc: Pc,
     ctx: *mut Context,
     sp: *mut Frame,
