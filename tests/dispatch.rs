@@ -6,18 +6,6 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Handlers that other handlers go to by a jump as well.
-const COLD: [&str; 8] = [
-    "slow::collect",
-    "slow::raise_fault",
-    "slow::raise",
-    "slow::attend",
-    "slow::overflow",
-    "slow::call_host",
-    "record::remember_st_r",
-    "array::remember_set_r",
-];
-
 #[test]
 fn no_handler_calls_the_next() {
     let options = ["-d", "-C", "--no-show-raw-insn", env!("CARGO_BIN_EXE_vm")];
@@ -26,29 +14,29 @@ fn no_handler_calls_the_next() {
         return;
     };
     let text = String::from_utf8_lossy(&output.stdout);
-    let mut handlers = BTreeSet::new();
+    let helpers = helpers();
+    let handlers: BTreeSet<&str> = text
+        .lines()
+        .filter_map(name_defined)
+        .filter(|name| is_handler(name, &helpers))
+        .collect();
     let mut offenders = Vec::new();
     let mut current = None;
     for line in text.lines() {
-        if let Some((_, rest)) = line.split_once(" <")
-            && let Some(name) = rest.strip_suffix(">:")
-        {
-            let is_cold = COLD.iter().any(|cold| name.ends_with(cold));
-            let is_handler = name.contains("vm::interp::handlers::") || is_cold;
-            current = is_handler.then(|| name.to_owned());
-            handlers.extend(current.clone());
+        if let Some(name) = name_defined(line) {
+            current = handlers.get(name);
         }
-        let Some(name) = &current else { continue };
+        let Some(name) = current else { continue };
         let Some((_, operand)) = line.split_once("\tcall ") else {
             continue;
         };
         let operand = operand.trim();
         // Through the table of imported functions goes the C library, not the next handler.
         let is_dispatch = operand.starts_with('*') && !operand.contains("(%rip)");
-        let is_cold = COLD
-            .iter()
-            .any(|cold| operand.ends_with(&format!("{cold}>")));
-        if is_dispatch || is_cold {
+        let callee = operand
+            .split_once('<')
+            .map(|(_, name)| name.trim_end_matches('>'));
+        if is_dispatch || callee.is_some_and(|callee| handlers.contains(callee)) {
             offenders.push(format!("{name}: {}", line.trim()));
         }
     }
@@ -60,4 +48,46 @@ fn no_handler_calls_the_next() {
         );
     }
     assert!(offenders.is_empty(), "{}", offenders.join("\n"));
+}
+
+/// The function whose code begins after a line of the disassembly.
+fn name_defined(line: &str) -> Option<&str> {
+    line.split_once(" <")?.1.strip_suffix(">:")
+}
+
+/// Names of functions of the interpreter that are no handlers: they say what they return.
+fn helpers() -> BTreeSet<String> {
+    let interpreter = concat!(env!("CARGO_MANIFEST_DIR"), "/vm/src/interp");
+    let mut names = BTreeSet::new();
+    for folder in [interpreter.to_owned(), format!("{interpreter}/handlers")] {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let helpers = text.lines().filter_map(|line| {
+                let (_, rest) = line.split_once("fn ")?;
+                let is_helper = line.contains("unsafe fn ") || rest.contains("(m) -> ");
+                let name = rest
+                    .split(|c: char| !c.is_alphanumeric() && c != '_')
+                    .next()?;
+                is_helper.then(|| name.to_owned())
+            });
+            names.extend(helpers);
+        }
+    }
+    names
+}
+
+/// Whether a function is a handler.
+fn is_handler(name: &str, helpers: &BTreeSet<String>) -> bool {
+    let Some((_, name)) = name.split_once("vm::interp::") else {
+        return false;
+    };
+    let is_there = name.starts_with("handlers::") || name.starts_with("slow::");
+    let own = name.split('<').next().unwrap_or_default();
+    let own = own
+        .trim_end_matches(':')
+        .rsplit("::")
+        .next()
+        .unwrap_or_default();
+    is_there && !helpers.contains(own)
 }

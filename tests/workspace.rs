@@ -120,21 +120,57 @@ fn source_files_keep_their_size_and_width() {
     }
 }
 
+/// The line of the machine's modules, the bottom first.
+const MODULES: [&str; 14] = [
+    "isa",
+    "module",
+    "verify",
+    "heap",
+    "code",
+    "objects",
+    "units",
+    "memprof",
+    "machine",
+    "safepoint",
+    "interp",
+    "load",
+    "host",
+    "embed",
+];
+
 #[test]
-fn the_instruction_set_imports_nothing_else_of_the_machine() {
-    for path in rust_files(&root().join("vm/src/isa")) {
+fn modules_of_the_machine_form_one_line() {
+    let sources = root().join("vm/src");
+    for path in rust_files(&sources) {
+        let inside = path.strip_prefix(&sources).expect("a file of the machine");
+        let first = inside.components().next().expect("a name").as_os_str();
+        let own = first.to_string_lossy();
+        let own = own.trim_end_matches(".rs");
+        if own == "lib" {
+            continue;
+        }
+        let place = MODULES.iter().position(|&module| module == own);
+        let place = place.unwrap_or_else(|| panic!("{own} has no place in the line"));
         let text = std::fs::read_to_string(&path).expect("a source file");
-        for line in text
-            .lines()
-            .filter(|line| line.trim_start().starts_with("use crate::"))
-        {
-            assert!(
-                line.contains("use crate::isa"),
-                "{}: {line}",
-                path.display()
-            );
+        for (number, line) in (1..).zip(text.lines()) {
+            let code = line.split("//").next().unwrap_or_default();
+            for used in names_after(code, "crate::") {
+                assert!(
+                    MODULES[..=place].contains(&used),
+                    "{}:{number}: {own} stands below {used}, or {used} is no module: {line}",
+                    inside.display()
+                );
+            }
         }
     }
+}
+
+/// The names that stand behind a path's beginning in a line.
+fn names_after<'a>(line: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
+    line.split(start).skip(1).filter_map(|rest| {
+        rest.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .next()
+    })
 }
 
 /// Rust files below a folder, build output excepted.

@@ -4,7 +4,7 @@
 //! seed.
 
 use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::memprof::{MemprofConfig, Source};
+use repl::assembler::vm::memprof::{AllocOrigin, MemprofConfig};
 use repl::assembler::vm::{HeapConfig, Vm, VmConfig};
 
 use crate::recorder::{Record, call, machine_with_nursery, start};
@@ -222,13 +222,15 @@ fn at_rate_1_each_kind_of_block_has_as_many_samples_as_words() {
                 .iter()
                 .filter(move |block| block.source == source)
         };
-        assert_eq!(is(Source::Deserialised).count(), 10, "S7");
-        assert_eq!(is(Source::External).count(), 10, "S7");
+        assert_eq!(is(AllocOrigin::Deserialised).count(), 10, "S7");
+        assert_eq!(is(AllocOrigin::External).count(), 10, "S7");
         assert_eq!(
-            is(Source::External).map(|block| block.words).sum::<u64>(),
+            is(AllocOrigin::External)
+                .map(|block| block.words)
+                .sum::<u64>(),
             320
         );
-        assert_eq!(is(Source::Normal).count(), 100, "S7");
+        assert_eq!(is(AllocOrigin::Normal).count(), 100, "S7");
         let large = record.blocks.iter().filter(|block| block.words == 702);
         assert_eq!(large.count(), 20);
     }
@@ -331,7 +333,7 @@ fn strings_of_host_functions() {
         });
         assert_eq!(words, 20_000 * (5 + 3));
         assert_near(n_samples(&record), words, rate, "strings");
-        let is_right = |source| source == Source::Deserialised;
+        let is_right = |source| source == AllocOrigin::Deserialised;
         assert!(
             record.blocks.iter().all(|block| is_right(block.source)),
             "S7"

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::memprof::{
-    AllocInfo, GcEvent, MemprofConfig, ProfileId, Source, StackFrame, Tracker,
+    AllocInfo, AllocOrigin, GcEvent, MemprofConfig, ProfileId, StackFrame, Tracker,
 };
 use repl::assembler::vm::{HeapConfig, Outcome, Vm, VmConfig};
 
@@ -17,7 +17,7 @@ pub(crate) struct Block {
     pub(crate) clock: u64,
     pub(crate) words: u64,
     pub(crate) n_samples: u64,
-    pub(crate) source: Source,
+    pub(crate) source: AllocOrigin,
     pub(crate) depth: usize,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Recorder(pub(crate) Rc<RefCell<Record>>);
 impl Recorder {
     fn alloc(&mut self, info: &AllocInfo<'_>, letter: &str) -> Option<u64> {
         let mut record = self.0.borrow_mut();
-        let header_words = u64::from(info.source != Source::External);
+        let header_words = u64::from(info.origin != AllocOrigin::External);
         assert_eq!(
             info.clock_words,
             info.size_words + header_words,
@@ -50,7 +50,7 @@ impl Recorder {
             clock: info.clock,
             words: info.clock_words,
             n_samples: info.n_samples,
-            source: info.source,
+            source: info.origin,
             depth: info.stack.frames().count(),
         });
         record.lives.push(letter.to_owned());

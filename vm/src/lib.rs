@@ -1,15 +1,21 @@
 //! The Tally virtual machine: instruction set, module files, verifier, loader, interpreter, heap.
 //!
-//! Modules stand in reading order:
+//! Modules stand in one line: each uses those above it in this list only.
 //!
 //! - [`isa`]: the instruction set, one table and what is derived from it.
 //! - [`module`]: `.bc` files.
 //! - [`verify`](mod@verify): what must hold before code may run.
-//! - `load`: verified modules to threaded code.
-//! - `interp`: the interpreter.
 //! - `heap`: objects and their collector.
+//! - `code`: what threaded code is.
+//! - `objects`: values as data.
+//! - `units`: units of profile data.
+//! - [`memprof`]: memory profiles.
+//! - `machine`: registers, stacks, and the context they run in.
+//! - `safepoint`: what happens between two ops.
+//! - `interp`: the handlers.
+//! - `load`: verified modules to threaded code.
 //! - [`host`]: what programs can ask of the world.
-//! - [`Vm`]: a machine with a program, the embedding API.
+//! - `embed`: [`Vm`], a machine with a program, from Rust.
 
 pub mod isa;
 
@@ -17,29 +23,32 @@ pub mod module;
 
 pub mod verify;
 
-mod load;
+mod heap;
+
+mod code;
+
+mod objects;
+
+mod units;
+
+pub mod memprof;
+
+mod machine;
+
+mod safepoint;
 
 mod interp;
 
-mod heap;
+mod load;
 
 pub mod host;
 
-mod config;
 mod embed;
-mod memory;
-pub mod memprof;
-mod show;
-mod units;
 
-pub use config::{VmConfig, VmError};
-pub use embed::inspect::{Datum, HoldError, ObjectData, ReadBack};
-pub use embed::{Interrupt, Outcome, RunError, Vm};
+pub use code::Location;
+pub use embed::{HoldError, Interrupt, Outcome, RunError, Vm, VmConfig, VmError};
 pub use heap::{GcStress, HeapConfig, HeapStats, OutOfMemory};
-pub use interp::Trap;
-pub use interp::fault::{FAULT_TAG, Fault};
-pub use interp::trace::Backtrace;
-pub use load::Location;
-pub use memory::Snapshot;
+pub use machine::{Backtrace, FAULT_TAG, Fault, Snapshot, Trap};
+pub use objects::{Datum, ObjectData, ReadBack};
 pub use profiler;
 pub use units::{Unit, UnitError, profile_path};

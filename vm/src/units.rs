@@ -17,10 +17,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use profiler::{Kind, KindSet, Node, Profile, ProfileData, Translator};
-
-use crate::interp::machine::Context;
-use crate::interp::word::Frame;
+use profiler::{Kind, KindSet, Profile, ProfileData};
 
 /// A unit of profile data of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +77,11 @@ impl Units {
 
     pub(crate) fn current(&self) -> Unit {
         self.current
+    }
+
+    /// Notes that the code and the frames refer to another unit's data now.
+    pub(crate) fn set_current(&mut self, unit: Unit) {
+        self.current = unit;
     }
 
     /// Says that the code names the nodes of the first unit, and gives the unit to switch to.
@@ -146,7 +148,7 @@ impl Units {
     }
 
     /// The data that the code refers to; also the first unit's when that was freed.
-    fn own(&self, unit: Unit) -> Option<&ProfileData> {
+    pub(crate) fn own(&self, unit: Unit) -> Option<&ProfileData> {
         match unit {
             Unit::FIRST => self.profile.as_ref().map(|profile| profile.data()),
             _ => self.data(unit).ok().flatten(),
@@ -176,57 +178,6 @@ impl Units {
 fn add_all(totals: &mut [u64], counts: &[u64]) {
     for (total, count) in totals.iter_mut().zip(counts) {
         *total += count;
-    }
-}
-
-/// Makes a unit current, and gives the one that was.
-///
-/// # Safety
-/// `ctx` is the context of a machine at a safepoint with `sp` above its frames, or of one that
-/// does not run, with `sp` null.
-pub(crate) unsafe fn switch(
-    ctx: *mut Context,
-    sp: *mut Frame,
-    unit: Unit,
-) -> Result<Unit, UnitError> {
-    // SAFETY: the caller's promise. The program's code and functions are only read by the
-    // machine's own thread, which is here; both units live on.
-    unsafe {
-        let before = (*ctx).units.current;
-        let (Some(from), Some(to)) = ((*ctx).units.own(before), (*ctx).units.data(unit)?) else {
-            return Ok(before);
-        };
-        let (from, to): (*const ProfileData, *const ProfileData) = (from, to);
-        match (*from).has_contexts() {
-            false => {
-                let nodes = (*from).nodes().as_ptr_range();
-                let first = (*to).nodes().as_ptr();
-                let moved = |node: *const Node| match nodes.contains(&node) {
-                    true => first.wrapping_byte_add(node.addr() - nodes.start.addr()),
-                    false => node,
-                };
-                (*(*ctx).program).move_nodes(moved);
-                (*ctx).gc_node = moved((*ctx).gc_node);
-                (*(*ctx).cell).publish(moved((*(*ctx).cell).current()));
-            }
-            true => {
-                let mut translator = Translator::new(&*to);
-                let current = (*(*ctx).cell).current();
-                if !sp.is_null() {
-                    let mut frame = (*ctx).stack.first_frame();
-                    while frame < sp {
-                        let saved = Context::saved_context(frame);
-                        *saved = translator.translate(&**saved);
-                        frame = frame.add(1);
-                    }
-                    (*(*ctx).cell).publish(translator.translate(&*current));
-                }
-                (*(*ctx).program).forget_contexts();
-                (*ctx).contexts = to;
-            }
-        }
-        (*ctx).units.current = unit;
-        Ok(before)
     }
 }
 

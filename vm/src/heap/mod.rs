@@ -291,7 +291,7 @@ impl Heap {
         !has_spare && self.is_large_due(bytes)
     }
 
-    fn out_of_memory(&self, request_bytes: usize) -> OutOfMemory {
+    pub(crate) fn out_of_memory(&self, request_bytes: usize) -> OutOfMemory {
         OutOfMemory {
             request_bytes,
             live_bytes: self.live_bytes,

@@ -6,19 +6,22 @@
 
 mod inspect;
 mod io;
-mod memory;
+mod memprof;
 mod standard;
 
 pub use io::HostIo;
 pub use standard::{STANDARD, standard_signature};
 
+use std::ffi::c_void;
 use std::path::Path;
 
 use crate::heap::{Kind, OutOfMemory, Value, array_bytes, bytes_of};
-use crate::interp::machine::{Context, Machine};
-use crate::interp::slow::{Cause, collect_with_roots, header_source, take_attention};
 use crate::isa::Signature;
-use crate::memprof::{Room, Source, make_room};
+use crate::machine::{Context, Fault, HostTable, Machine, Obstacle, Trap};
+use crate::memprof::AllocOrigin;
+use crate::safepoint::{
+    Cause, collect_with_roots, header_source, make_room, switch_unit, take_attention,
+};
 use crate::units::{self, Unit};
 
 /// Why a host function does not return to the program.
@@ -36,6 +39,32 @@ pub enum HostError {
     OutOfMemory(OutOfMemory),
     /// A signal asks for the end of the run.
     Interrupted(u8),
+}
+
+impl From<HostError> for Obstacle {
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::Failed => Self::Fault(Fault::HostFailed),
+            HostError::BudgetExceeded => Self::Fault(Fault::BudgetExceeded),
+            HostError::Exit(code) => Self::ExitCode(code),
+            HostError::Io(message) => Self::Trap(Trap::Host(message)),
+            HostError::OutOfMemory(error) => Self::from(error),
+            HostError::Interrupted(signal) => Self::Trap(Trap::Interrupted(signal)),
+        }
+    }
+}
+
+impl From<Obstacle> for HostError {
+    fn from(obstacle: Obstacle) -> Self {
+        match obstacle {
+            Obstacle::Fault(Fault::BudgetExceeded) => Self::BudgetExceeded,
+            Obstacle::Fault(_) => Self::Failed,
+            Obstacle::ExitCode(code) => Self::Exit(code),
+            Obstacle::Trap(Trap::OutOfMemory(error)) => Self::OutOfMemory(error),
+            Obstacle::Trap(Trap::Interrupted(signal)) => Self::Interrupted(signal),
+            Obstacle::Trap(trap) => Self::Io(trap.to_string()),
+        }
+    }
 }
 
 /// The type of a host function.
@@ -103,8 +132,16 @@ impl Hosts {
     }
 
     /// The function bound to an import.
-    pub(crate) fn function(&mut self, import: usize) -> *mut HostFunction {
+    fn function(&mut self, import: usize) -> *mut HostFunction {
         &raw mut self.offered[self.bound[import]].2
+    }
+
+    /// These functions as the machine calls them. They must stay where they are while it does.
+    pub(crate) fn table(&mut self) -> HostTable {
+        HostTable {
+            hosts: (&raw mut *self).cast(),
+            call: call_bound,
+        }
     }
 
     /// Input and output.
@@ -113,14 +150,36 @@ impl Hosts {
     }
 }
 
+/// Calls the host function of the word at which the machine is.
+///
+/// # Safety
+/// `hosts` are those that the machine's program is bound to, and nobody else uses them.
+unsafe fn call_bound(hosts: *mut c_void, m: Machine) -> Result<(), Obstacle> {
+    let hosts: *mut Hosts = hosts.cast();
+    // SAFETY: the word is a host call's, whose function was bound when the program was loaded. The
+    // function that runs reaches the hosts through its call only, and not its own box.
+    unsafe {
+        let word = m.word();
+        let import = word.e as usize;
+        let program = &*(*m.ctx).program;
+        let mut call = HostCall {
+            hosts,
+            caller: m,
+            ints: m.ints.wrapping_add(word.a as usize),
+            refs: m.refs.wrapping_sub(word.b as usize),
+            signature: program.module.hosts[import].signature,
+        };
+        let function = (&mut *hosts).function(import);
+        Ok((*function)(&mut call)?)
+    }
+}
+
 /// One call of a host function.
 #[derive(Debug)]
 pub struct HostCall {
-    ctx: *mut Context,
-    /// The caller's registers, for the roots of a collection.
-    pc: crate::interp::word::Pc,
-    caller_refs: *mut u64,
-    sp: *mut crate::interp::word::Frame,
+    hosts: *mut Hosts,
+    /// The machine at the word of the call.
+    caller: Machine,
     /// Where the windows start.
     ints: *mut u64,
     refs: *mut u64,
@@ -129,39 +188,18 @@ pub struct HostCall {
 }
 
 impl HostCall {
-    pub(crate) fn new(
-        machine: Machine,
-        ints_window: u8,
-        refs_window: u8,
-        signature: Signature,
-    ) -> Self {
-        Self {
-            ctx: machine.ctx,
-            pc: machine.pc,
-            caller_refs: machine.refs,
-            sp: machine.sp,
-            ints: machine.ints.wrapping_add(ints_window as usize),
-            refs: machine.refs.wrapping_sub(refs_window as usize),
-            signature,
+    /// The machine with the call's windows as its registers.
+    fn window(&self) -> Machine {
+        Machine {
+            ints: self.ints,
+            refs: self.refs,
+            ..self.caller
         }
     }
 
-    fn window(&self) -> Machine {
-        let Self {
-            pc,
-            ints,
-            refs,
-            ctx,
-            sp,
-            ..
-        } = *self;
-        Machine {
-            pc,
-            ints,
-            refs,
-            ctx,
-            sp,
-        }
+    /// The running machine's context.
+    fn ctx(&self) -> *mut Context {
+        self.caller.ctx
     }
 
     fn has_int(&self, index: u8) -> bool {
@@ -208,7 +246,7 @@ impl HostCall {
             return Err(HostError::Failed);
         }
         // SAFETY: the context outlives the call.
-        if let Some(error) = unsafe { (*self.ctx).broken } {
+        if let Some(error) = unsafe { (*self.ctx()).heap_failure() } {
             return Err(HostError::OutOfMemory(error));
         }
         // SAFETY: as for `int`; the object does not move while `self` is borrowed, because only
@@ -233,11 +271,11 @@ impl HostCall {
         // SAFETY: the context is the running machine's. The string is filled before anything
         // else is allocated.
         unsafe {
-            let source = header_source(self.ctx, self.pc);
+            let source = header_source(self.ctx(), self.caller.pc);
             let object = loop {
-                match (*self.ctx).heap.try_array(Kind::Text, text.len(), source) {
+                match (*self.ctx()).heap.try_array(Kind::Text, text.len(), source) {
                     Some(object) => break object,
-                    None => self.make_room(bytes)?,
+                    None => make_room(self.caller, bytes, AllocOrigin::Deserialised)?,
                 }
             };
             object
@@ -252,76 +290,52 @@ impl HostCall {
 
     /// Collects the whole heap.
     pub fn collect_all(&mut self) -> Result<(), HostError> {
-        let Self {
-            pc,
-            caller_refs,
-            ctx,
-            sp,
-            ..
-        } = *self;
         // SAFETY: the registers are the caller's at the word of this call.
-        let result = unsafe { collect_with_roots(pc, caller_refs, ctx, sp, 0, Cause::Wish) };
+        let result = unsafe { collect_with_roots(self.caller, 0, Cause::Wish) };
         result.map_err(HostError::OutOfMemory)
-    }
-
-    /// Makes room for a block, which must be allocated next.
-    fn make_room(&mut self, bytes: usize) -> Result<(), HostError> {
-        let Self {
-            pc,
-            caller_refs,
-            ctx,
-            sp,
-            ..
-        } = *self;
-        // SAFETY: the registers are the caller's at the word of this call.
-        match unsafe { make_room(pc, caller_refs, ctx, sp, bytes, Source::Deserialised) } {
-            Room::Ready => Ok(()),
-            Room::Fault => Err(HostError::BudgetExceeded),
-            Room::OutOfMemory(error) => Err(HostError::OutOfMemory(error)),
-        }
     }
 
     /// The machine's input and output.
     pub fn io(&mut self) -> &mut HostIo {
         // SAFETY: the context outlives the call, and the function that is running does not
         // reach its own box through it.
-        unsafe { (*self.ctx).hosts.io() }
+        unsafe { (*self.hosts).io() }
     }
 
     /// Whether a profile is taken.
     pub fn is_profiled(&self) -> bool {
         // SAFETY: as for `io`.
-        unsafe { (*self.ctx).units.is_on() }
+        unsafe { (*self.ctx()).profiling.units.is_on() }
     }
 
     /// The unit of profile data that is charged.
     pub fn current_unit(&self) -> Unit {
         // SAFETY: as for `io`.
-        unsafe { (*self.ctx).units.current() }
+        unsafe { (*self.ctx()).profiling.units.current() }
     }
 
     /// Makes an empty unit of profile data.
     pub fn new_unit(&mut self) -> Unit {
         // SAFETY: as for `io`.
-        unsafe { (*self.ctx).units.make() }
+        unsafe { (*self.ctx()).profiling.units.make() }
     }
 
     /// Frees a unit of profile data; the current one, or one that was freed before, fails.
     pub fn free_unit(&mut self, unit: Unit) -> Result<(), HostError> {
         // SAFETY: as for `io`.
-        unsafe { (*self.ctx).units.free(unit) }.map_err(|_| HostError::Failed)
+        unsafe { (*self.ctx()).profiling.units.free(unit) }.map_err(|_| HostError::Failed)
     }
 
     /// Makes a unit current, and gives the one that was; one that was freed fails.
     pub fn switch_unit(&mut self, unit: Unit) -> Result<Unit, HostError> {
         // SAFETY: a host call is a safepoint, with `sp` above the frames that are open.
-        unsafe { units::switch(self.ctx, self.sp, unit) }.map_err(|_| HostError::Failed)
+        unsafe { switch_unit(self.ctx(), self.caller.sp, unit) }.map_err(|_| HostError::Failed)
     }
 
     /// Writes a unit's counts, each kind's to a file of its own; a unit that was freed fails.
     pub fn write_unit(&self, unit: Unit, path: &Path) -> Result<(), HostError> {
         // SAFETY: as for `io`.
-        let (units, program) = unsafe { (&(*self.ctx).units, &*(*self.ctx).program) };
+        let (units, program) = unsafe { (&(*self.ctx()).profiling.units, &*(*self.ctx()).program) };
         let Some(data) = units.data(unit).map_err(|_| HostError::Failed)? else {
             return Ok(());
         };
@@ -339,14 +353,7 @@ impl HostCall {
     /// for the end of the run, if one does. A host function that waits should look now and then,
     /// and end with [`HostError::Interrupted`].
     pub fn interrupted(&mut self) -> Option<u8> {
-        let Self {
-            pc,
-            caller_refs,
-            ctx,
-            sp,
-            ..
-        } = *self;
         // SAFETY: as for `io`; a host call is a safepoint.
-        unsafe { take_attention(pc, caller_refs, ctx, sp) }
+        unsafe { take_attention(self.caller) }
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::io::Line;
-use super::{HostCall, HostError, Hosts, memory};
+use super::{HostCall, HostError, Hosts, memprof};
 use crate::interp::handlers::text::format_float;
 use crate::isa::Signature;
 use crate::units::Unit;
@@ -207,73 +207,73 @@ pub static STANDARD: &[StandardFunction] = &[
         "memprof_start",
         [3, 1, 1, 0],
         "samples allocations: rate, call stack size, seed and tracker; gives the profile",
-        memory::start,
+        memprof::start,
     ),
     function(
         "memprof_stop",
         [0, 0, 0, 0],
         "stops sampling; tracked blocks stay tracked until the profile is discarded",
-        memory::stop,
+        memprof::stop,
     ),
     function(
         "memprof_discard",
         [1, 0, 0, 0],
         "discards a stopped profile",
-        memory::discard,
+        memprof::discard,
     ),
     function(
         "memprof_is_sampling",
         [0, 0, 1, 0],
         "1 between `memprof_start` and `memprof_stop`, otherwise 0",
-        memory::is_sampling,
+        memprof::is_sampling,
     ),
     function(
         "memprof_error",
         [0, 0, 0, 1],
         "why the last `memprof_` function failed",
-        memory::last_error,
+        memprof::last_error,
     ),
     function(
         "memprof_depth",
         [0, 0, 1, 0],
         "in an allocation callback, the length of the call stack; otherwise 0",
-        memory::depth,
+        memprof::depth,
     ),
     function(
         "memprof_frame",
         [1, 0, 0, 1],
         "in an allocation callback, the call of this index, the innermost being 0",
-        memory::frame,
+        memprof::frame,
     ),
     function(
         "word_clock",
         [0, 0, 1, 0],
         "words allocated so far, headers included, those of callbacks excluded",
-        memory::word_clock,
+        memprof::word_clock,
     ),
     function(
         "budget_start",
         [1, 0, 0, 0],
         "allows this many words until `budget_end` in the same function; more raise a fault",
-        memory::budget_start,
+        memprof::budget_start,
     ),
     function(
         "budget_end",
         [0, 0, 1, 0],
         "ends the budget, and gives what is left of it",
-        memory::budget_end,
+        memprof::budget_end,
     ),
     function(
         "external_alloc",
         [1, 0, 1, 0],
         "accounts for bytes outside the heap; gives what to free them by",
-        memory::external_alloc,
+        memprof::external_alloc,
     ),
     function(
         "external_free",
         [1, 0, 0, 0],
         "accounts for the end of what `external_alloc` gave",
-        memory::external_free,
+        memprof::external_free,
     ),
     function("sin", [1, 0, 1, 0], "the sine of a double", |call| {
         unary(call, f64::sin)

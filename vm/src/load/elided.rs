@@ -7,9 +7,9 @@
 use profiler::{ProfileData, SourceId};
 
 use super::lower::Lowering;
+use crate::code::{NodeWord, Word};
 use crate::interp::handlers::call;
 use crate::interp::handlers::mode;
-use crate::interp::word::{NodeWord, Word};
 use crate::isa::Op;
 
 /// Whether a frame ends with the op, and another one takes its place.

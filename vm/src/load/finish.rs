@@ -4,10 +4,10 @@ use std::ptr;
 
 use profiler::{Node, SourceId};
 
-use super::lower::{base_source, context_sources, is_source, signature_word};
+use super::lower::{context_sources, is_source};
 use super::plan::Plan;
-use super::{Charge, LoadConfig, LoadedFunction, LoadedHandler, Mode};
-use crate::interp::word::Word;
+use super::{Charge, LoadConfig};
+use crate::code::{LoadedFunction, LoadedHandler, Mode, Word, base_source, signature_word};
 use crate::verify::VerifiedModule;
 
 /// Fills a function's entry in once its code stands at its final address.

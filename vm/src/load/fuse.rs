@@ -5,11 +5,10 @@
 //! same writes in the same order. Patterns were chosen by what the benchmark programs execute
 //! most; ARCHITECTURE.md has the measurements.
 
-use super::Mode;
 use super::lower::Lowering;
 use super::select::{by_mode, r};
+use crate::code::{Handler, Mode};
 use crate::interp::handlers::{fused, mode};
-use crate::interp::word::Handler;
 use crate::isa::*;
 
 /// The handler of a comparison's op in a family of fused handlers.

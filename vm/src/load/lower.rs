@@ -8,17 +8,17 @@ use super::elided::is_tail_call;
 use super::finish::Finish;
 use super::plan::{Leaves, Plan};
 use super::select::by_mode;
-use super::{BARRIER, CALLBACK, LoadConfig, LoadError, LoadedFunction, Mode, Program};
+use super::{LoadConfig, LoadError};
+use crate::code::*;
 use crate::heap::{HeaderSource, Heap, OutOfMemory, Value};
 use crate::interp::handlers::{branch, call, mode};
 use crate::interp::slow;
-use crate::interp::word::{DataWord, Handler, NodeWord, OpWord, Word};
-use crate::isa::{Op, Signature};
+use crate::isa::Op;
 use crate::module::{Constant, Module};
 use crate::verify::{ControlStackId, FunctionFacts, VerifiedModule};
 
-/// Lowers all functions of a module.
-pub(super) fn lower(
+/// Lowers all functions of a module. String constants are made in `heap`.
+pub(crate) fn lower(
     module: VerifiedModule,
     config: LoadConfig<'_>,
     heap: &mut Heap,
@@ -115,6 +115,7 @@ pub(super) fn lower(
         mode: config.mode(),
         callback_return,
         caller_sites: Default::default(),
+        events_handler: slow::handle_events,
     })
 }
 
@@ -162,26 +163,6 @@ fn make_texts(module: &Module, heap: &mut Heap) -> Result<Vec<Value>, OutOfMemor
         _ => Ok(Value::ZERO),
     };
     module.constants.iter().map(make).collect()
-}
-
-/// The source that is charged where a function has none open: the program's own top level in the
-/// entry function, nobody in particular elsewhere.
-pub(super) fn base_source(module: &Module, function: usize) -> SourceId {
-    if function == module.entry as usize {
-        SourceId::MAIN
-    } else {
-        SourceId::UNKNOWN
-    }
-}
-
-/// A signature as a closure call's word holds it.
-pub(crate) fn signature_word(sig: Signature) -> u32 {
-    u32::from_le_bytes([
-        sig.int_params,
-        sig.ref_params,
-        sig.int_results,
-        sig.ref_results,
-    ])
 }
 
 pub(super) fn op_word(handler: Handler, [a, b, c, d]: [u8; 4], e: i32) -> Word {

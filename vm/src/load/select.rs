@@ -2,15 +2,15 @@
 
 use profiler::SourceId;
 
+use super::Charge;
 use super::elided::is_tail_call;
-use super::lower::{Callee, Lowering, signature_word};
-use super::{Charge, Mode};
+use super::lower::{Callee, Lowering};
+use crate::code::{Handler, Mode, signature_word};
 use crate::heap::Value;
 use crate::interp::handlers::record::list_words;
 use crate::interp::handlers::{
     arithmetic as int, array, branch, call, charge, float, mode, record, text,
 };
-use crate::interp::word::Handler;
 use crate::isa::*;
 use crate::module::Constant;
 
@@ -23,14 +23,14 @@ pub(super) fn r(register: u8) -> u8 {
 macro_rules! twin {
     ($module:ident::$handler:ident, $first:expr) => {
         if $first {
-            $module::$handler::<true> as crate::interp::word::Handler
+            $module::$handler::<true> as crate::code::Handler
         } else {
             $module::$handler::<false>
         }
     };
     ($module:ident::$handler:ident, $first:expr, $second:expr) => {
         match ($first, $second) {
-            (false, false) => $module::$handler::<false, false> as crate::interp::word::Handler,
+            (false, false) => $module::$handler::<false, false> as crate::code::Handler,
             (false, true) => $module::$handler::<false, true>,
             (true, false) => $module::$handler::<true, false>,
             (true, true) => $module::$handler::<true, true>,
@@ -42,7 +42,7 @@ macro_rules! twin {
 macro_rules! by_mode {
     ($module:ident::$handler:ident, $mode:expr) => {
         match $mode {
-            Mode::Off => $module::$handler::<{ mode::OFF }> as crate::interp::word::Handler,
+            Mode::Off => $module::$handler::<{ mode::OFF }> as crate::code::Handler,
             Mode::Current => $module::$handler::<{ mode::CURRENT }>,
             Mode::Stack => $module::$handler::<{ mode::STACK }>,
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use profiler::sampling::{CallId, CallTree};
 
-use crate::load::{Location, Program, Site};
+use crate::code::{Location, Program, Site};
 
 /// How blocks are sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,7 +103,7 @@ impl std::error::Error for MemprofError {}
 /// Where a block came from (S7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub enum Source {
+pub enum AllocOrigin {
     /// An op of the program.
     Normal = 0,
     /// A host function, which made it of data from outside.
@@ -122,7 +122,7 @@ pub struct AllocInfo<'a> {
     /// Its words as the word clock counts them.
     pub clock_words: u64,
     /// Where it came from.
-    pub source: Source,
+    pub origin: AllocOrigin,
     /// The calls that were open.
     pub stack: CallStack<'a>,
     /// The number of its first word.
@@ -137,7 +137,7 @@ pub struct GcEvent {
     /// Its words as the word clock counts them.
     pub clock_words: u64,
     /// Where it came from.
-    pub source: Source,
+    pub origin: AllocOrigin,
     /// The calls that were open when it was allocated.
     pub call: CallId,
     /// The number of its first word.

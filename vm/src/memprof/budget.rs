@@ -9,7 +9,9 @@
 //!
 //! [`Fault::BudgetExceeded`]: crate::Fault::BudgetExceeded
 
-use crate::interp::word::Frame;
+use super::Memprof;
+use crate::code::Frame;
+use crate::heap::Heap;
 
 /// The budgets that are open, outermost first.
 #[derive(Debug, Default)]
@@ -83,5 +85,23 @@ impl Budgets {
     /// Closes the budgets of all functions, at the end of a run.
     pub(super) fn end_run(&mut self) {
         self.unwind(std::ptr::null_mut());
+    }
+}
+
+impl Memprof {
+    /// Opens an allocation budget that allows words up to number `end`, in the function whose
+    /// control stack top is `sp`, or for the embedder.
+    pub(crate) fn open_budget(&mut self, heap: &mut Heap, end: u64, sp: *mut Frame) {
+        self.budgets.open(end, sp);
+        self.watch(heap);
+    }
+
+    /// Closes the innermost budget, if it was opened by the same function: the words that are left
+    /// of it, 0 when it was exceeded.
+    pub(crate) fn close_budget(&mut self, heap: &mut Heap, sp: *mut Frame) -> Option<u64> {
+        let end = self.budgets.close(sp)?;
+        self.watch(heap);
+        let clock = self.clock(heap);
+        Some(end.map_or(0, |end| end.saturating_sub(clock)))
     }
 }

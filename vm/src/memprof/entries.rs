@@ -6,7 +6,7 @@
 
 use profiler::sampling::CallId;
 
-use super::api::Source;
+use super::api::AllocOrigin;
 
 /// A tracked block.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ const _: () = assert!(
 /// What has happened to a tracked block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
-    pub(super) source: Source,
+    pub(super) origin: AllocOrigin,
     /// It was allocated in the nursery.
     pub(super) is_born_young: bool,
     /// It has left the nursery alive.

@@ -8,11 +8,10 @@
 //! **Sampling.** Allocated words, headers included, are numbered by a *word clock*. A profile
 //! samples each word with its rate, and which words those are depends on its seed and rate alone:
 //! positions are drawn one after the other and never again. A block is sampled when one of its
-//! words is;
-//! `n_samples` says how many are (S1). The heap's allocation limit is lowered to the next sampled
-//! word of any profile, so allocation of words that are not sampled costs nothing. When the limit
-//! is met, the op asks (`sample.rs`), and is done again with the limit moved on: so the block's
-//! address is known before it is made.
+//! words is; `n_samples` says how many are (S1). The heap's allocation limit is lowered to the next
+//! sampled word of any profile, so allocation of words that are not sampled costs nothing. When the
+//! limit is met, the op asks (`safepoint/room.rs`), and is done again with the limit moved on: so
+//! the block's address is known before it is made.
 //!
 //! **Trackers.** A sampled block is offered to the profile's tracker, which may keep a word of its
 //! own for it. From then on the block is held weakly, the tracker's word strongly (S14), and the
@@ -20,10 +19,10 @@
 //!
 //! - A *native* tracker ([`Tracker`]) is called at once: it cannot reach the machine.
 //! - A *bytecode* tracker is five closures. What happens to a block becomes an event in one queue,
-//!   in the order of occurrence, for all profiles. Events are handled at the next boundary between
-//!   two ops (`callbacks.rs`), never within an op or a host function. Neither sampling nor
-//!   callbacks happen while a callback runs (S19): what it allocates advances no word clock, so
-//!   the words that are sampled do not depend on the tracker.
+//!   in the order of occurrence, for all profiles (`events.rs`). Events are handled at the next
+//!   boundary between two ops (`safepoint/callbacks.rs`), never within an op or a host function.
+//!   Neither sampling nor callbacks happen while a callback runs (S19): what it allocates advances
+//!   no word clock, so the words that are sampled do not depend on the tracker.
 //!
 //! **Call stacks** are walked at each sample along the control frames and interned in a tree. How
 //! much of the last walk still holds is known from a frame whose return is caught (`stacks.rs`), so
@@ -36,31 +35,32 @@
 
 mod api;
 mod budget;
-pub(crate) mod callbacks;
-mod embed;
 mod entries;
+mod events;
+mod figures;
 mod profiles;
 mod sample;
-pub(crate) mod stacks;
+mod stacks;
 
 pub use api::Tracker;
 pub use api::{
-    AllocInfo, CallStack, GcEvent, MemprofConfig, MemprofError, ProfileId, Source, StackFrame,
+    AllocInfo, AllocOrigin, CallStack, GcEvent, MemprofConfig, MemprofError, ProfileId, StackFrame,
 };
 
+pub(crate) use events::Armed;
+pub(crate) use figures::{Adder, Figures, MemoryParts};
 pub(crate) use profiles::ClosureTracker;
-pub(crate) use sample::{Room, collection_is_over, free_external, make_room, sample_external};
+pub(crate) use sample::{BudgetExceeded, NextBlock, StackTop};
 
 use std::collections::{HashMap, VecDeque};
 
 use profiler::sampling::CallTree;
 
+use crate::code::{Frame, Program};
 use crate::heap::{Fate, Heap};
-use crate::interp::word::Frame;
-use crate::load::Program;
 use budget::Budgets;
-use callbacks::Callbacks;
-use entries::{Entries, Event, EventKind};
+use entries::{Entries, Event};
+use events::Callbacks;
 use profiles::Profiles;
 use stacks::StackCache;
 
@@ -70,7 +70,7 @@ pub(crate) struct Memprof {
     profiles: Profiles,
     entries: Entries,
     events: VecDeque<Event>,
-    callbacks: Callbacks,
+    pub(crate) callbacks: Callbacks,
     pub(crate) calls: CallTree,
     pub(crate) stack: StackCache,
     budgets: Budgets,
@@ -166,7 +166,7 @@ impl Memprof {
         let clock = self.clock(heap);
         for index in 0..self.entries.n_slots() as u32 {
             let entry = self.entries.get(index);
-            if entry.is_some_and(|entry| entry.state.source != Source::External) {
+            if entry.is_some_and(|entry| entry.state.origin != AllocOrigin::External) {
                 self.meet_fate(heap, index, Fate::Died, clock);
             }
         }

@@ -2,9 +2,9 @@
 
 use profiler::sampling::WordSampler;
 
+use super::Memprof;
 use super::api::{MemprofConfig, MemprofError, ProfileId, Tracker};
-use super::entries::Entry;
-use super::{EventKind, Memprof};
+use super::entries::{Entry, EventKind};
 use crate::heap::{Heap, Value};
 use crate::isa::Signature;
 

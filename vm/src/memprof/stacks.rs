@@ -11,8 +11,7 @@
 
 use profiler::sampling::{CallId, CallTree, Probe, StackHash};
 
-use crate::interp::word::{Frame, Pc};
-use crate::load::{Program, Site};
+use crate::code::{Frame, Pc, Program, Site};
 
 /// How many frames may come and go above the barrier of a sample: they are walked again by the
 /// next, which takes less time than to meet the barrier.

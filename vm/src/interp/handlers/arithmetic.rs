@@ -1,7 +1,7 @@
 //! Integers: moves, wrapping and checked arithmetic, division, bits, comparisons.
 
 use crate::heap::Value;
-use crate::interp::fault::Fault;
+use crate::machine::Fault;
 
 handlers! {
     /// `i[a] = i[b]`

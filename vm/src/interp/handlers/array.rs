@@ -4,8 +4,8 @@
 //! asking: with no profile that is a node nobody reads.
 
 use crate::heap::{HeaderSource, Kind, LOG, Value, array_bytes};
-use crate::interp::fault::Fault;
-use crate::interp::machine::Machine;
+use crate::machine::Fault;
+use crate::machine::Machine;
 
 /// The most elements that an array may have.
 const MAX_LENGTH: u64 = 1 << 40;
@@ -120,7 +120,7 @@ handlers! {
         let w = m.word();
         match m.element::<u64>(w.a, Kind::RefArray, w.b) {
             Ok(_) if *m.r(w.a).object().unwrap_unchecked() & LOG != 0 => {
-                remember_set_r(m.pc, m.ints, m.refs, m.ctx, m.sp)
+                m.enter(remember_set_r)
             }
             Ok(slot) => { *slot = m.r(w.c).0; m.next() }
             Err(fault) => m.fault(fault),

@@ -10,7 +10,7 @@ handlers! {
     }
     /// `fuel -= e`, ending the run when there is none left
     fn fuel(m) {
-        let fuel = &mut (*m.ctx).fuel;
+        let fuel = &mut (*m.ctx).control.fuel;
         *fuel = fuel.saturating_sub(m.word().e as i64);
         if *fuel < 0 { return m.attend(); }
         m.next()

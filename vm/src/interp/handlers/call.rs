@@ -9,13 +9,12 @@ use std::{ptr, slice};
 use profiler::{Node, SourceId};
 
 use super::mode;
+use crate::code::{Frame, LoadedFunction, Pc};
 use crate::heap::{Kind, Value};
-use crate::interp::Exit;
-use crate::interp::fault::Fault;
-use crate::interp::machine::{Machine, Resume};
 use crate::interp::slow;
-use crate::interp::word::{Frame, Pc};
-use crate::load::LoadedFunction;
+use crate::machine::Fault;
+use crate::machine::{Exit, Machine};
+use crate::safepoint::context_of;
 
 /// The node that a call, an Enter or a tail call goes to, by the word of nodes at `at`.
 ///
@@ -236,7 +235,7 @@ handlers! {
         callee.go((*function).entry)
     }
     /// `call host function e` with the windows `a` and `b`
-    fn call_host(m) { slow::call_host(m.pc, m.ints, m.refs, m.ctx, m.sp) }
+    fn call_host(m) { m.enter(slow::call_host) }
     /// `become a call of e`
     fn tail_call(m) {
         if m.is_wanted() { return m.attend(); }
@@ -277,8 +276,8 @@ handlers! {
     fn ret<const MODE: u8>(m) { pop_frame::<MODE>(m) }
     /// `raise r[a]`
     fn raise(m) {
-        (*m.ctx).exception = m.r(m.word().a);
-        slow::raise(m.pc, m.ints, m.refs, m.ctx, m.sp)
+        (*m.ctx).roots.exception = m.r(m.word().a);
+        m.enter(slow::raise)
     }
     /// `fault with failed match`
     fn match_fail(m) { m.fault(Fault::MatchFailed) }
@@ -301,13 +300,12 @@ handlers! {
     fn leave_context(m) {
         let word = (*m.pc.add(1)).data;
         let open = slice::from_raw_parts(word.x as *const SourceId, word.y as usize);
-        m.publish(slow::context_of(m.ctx, *m.saved_context(m.sp.sub(1)), open));
+        m.publish(context_of(m.ctx, *m.saved_context(m.sp.sub(1)), open));
         m.skip(2)
     }
     /// The word that a run's first frame returns to
     fn halt(m) {
-        (*m.ctx).exit = Exit::Returned;
-        (*m.ctx).resume = Resume { pc: m.pc, ints: m.ints, refs: m.refs, sp: m.sp };
+        (*m.ctx).control.exit = Exit::Returned;
         m.stop()
     }
 }

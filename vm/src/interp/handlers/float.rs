@@ -1,6 +1,6 @@
 //! Doubles.
 
-use crate::interp::fault::Fault;
+use crate::machine::Fault;
 
 /// `f[a] = f[b] op f[c]`.
 macro_rules! binary {

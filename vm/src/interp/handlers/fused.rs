@@ -8,8 +8,8 @@ use std::ptr;
 use super::branch::small;
 use super::call::{callee_node, current_context, enter, pop_frame, save_context, word_source};
 use super::mode;
-use crate::interp::machine::Machine;
-use crate::interp::word::Frame;
+use crate::code::Frame;
+use crate::machine::Machine;
 
 handlers! {
     /// `i[a] = i[b]; return`

@@ -38,13 +38,19 @@ macro_rules! handlers {
             $(#[$meta])*
             #[cfg(target_arch = "x86_64")]
             pub(crate) unsafe extern "sysv64" fn $name $(<$(const $c: $t),+>)? (
-                pc: $crate::interp::word::Pc,
+                pc: $crate::code::Pc,
                 ints: *mut u64,
                 refs: *mut u64,
-                ctx: *mut $crate::interp::machine::Context,
-                sp: *mut $crate::interp::word::Frame,
-            ) -> $crate::interp::word::Pc {
-                let $m = $crate::interp::machine::Machine { pc, ints, refs, ctx, sp };
+                ctx: *mut $crate::code::OpaqueContext,
+                sp: *mut $crate::code::Frame,
+            ) -> $crate::code::Pc {
+                let $m = $crate::machine::Machine {
+                    pc,
+                    ints,
+                    refs,
+                    ctx: ctx.cast(),
+                    sp,
+                };
                 // SAFETY: the facts at `Machine`'s methods; a handler runs only at a word that
                 // the loader has written for it.
                 unsafe { $body }
@@ -53,18 +59,45 @@ macro_rules! handlers {
             $(#[$meta])*
             #[cfg(not(target_arch = "x86_64"))]
             pub(crate) unsafe extern "C" fn $name $(<$(const $c: $t),+>)? (
-                pc: $crate::interp::word::Pc,
+                pc: $crate::code::Pc,
                 ints: *mut u64,
                 refs: *mut u64,
-                ctx: *mut $crate::interp::machine::Context,
-                sp: *mut $crate::interp::word::Frame,
-            ) -> $crate::interp::word::Pc {
-                let $m = $crate::interp::machine::Machine { pc, ints, refs, ctx, sp };
+                ctx: *mut $crate::code::OpaqueContext,
+                sp: *mut $crate::code::Frame,
+            ) -> $crate::code::Pc {
+                let $m = $crate::machine::Machine {
+                    pc,
+                    ints,
+                    refs,
+                    ctx: ctx.cast(),
+                    sp,
+                };
                 // SAFETY: as above.
                 unsafe { $body }
             }
         )+
     };
+}
+
+/// Defines functions that do slow work for handlers: they are not inlined, and receive the machine's
+/// registers one by one, because a handler with a local in memory could not end in a jump.
+/// [`Machine::outlined`](crate::machine::Machine::outlined) calls them.
+macro_rules! outlined {
+    ($($(#[$meta:meta])* fn $name:ident($m:ident) -> $result:ty $body:block)+) => { $(
+        $(#[$meta])*
+        #[inline(never)]
+        unsafe fn $name(
+            pc: $crate::code::Pc,
+            ints: *mut u64,
+            refs: *mut u64,
+            ctx: *mut $crate::machine::Context,
+            sp: *mut $crate::code::Frame,
+        ) -> $result {
+            let $m = $crate::machine::Machine { pc, ints, refs, ctx, sp };
+            // SAFETY: a handler passes the machine that it has received, at its own word.
+            unsafe { $body }
+        }
+    )+ };
 }
 
 pub(crate) mod arithmetic;
@@ -76,4 +109,4 @@ pub(crate) mod fused;
 pub(crate) mod record;
 pub(crate) mod text;
 
-pub(crate) use handlers;
+pub(crate) use {handlers, outlined};

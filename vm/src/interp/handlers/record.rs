@@ -1,10 +1,10 @@
 //! Records and closures.
 
 use super::charge;
+use crate::code::Pc;
 use crate::heap::{Kind, LOG, Value, closure_header, record_header};
-use crate::interp::fault::Fault;
-use crate::interp::machine::Machine;
-use crate::interp::word::Pc;
+use crate::machine::Fault;
+use crate::machine::Machine;
 
 handlers! {
     /// `r[a] = a record with tag e` and up to three fields: references first, from `b` on. (In all
@@ -81,7 +81,7 @@ handlers! {
         let w = m.word();
         let Some(slot) = ref_field(m.r(w.a), w.b) else { return m.fault(Fault::WrongKind) };
         if *m.r(w.a).object().unwrap_unchecked() & LOG != 0 {
-            return remember_st_r(m.pc, m.ints, m.refs, m.ctx, m.sp);
+            return m.enter(remember_st_r);
         }
         *slot = m.r(w.c).0;
         m.next()

@@ -2,8 +2,8 @@
 //! native stack is not needed by the loop.
 
 use crate::heap::{HeaderSource, Kind, Value, array_bytes, bytes_of};
-use crate::interp::fault::Fault;
-use crate::interp::machine::{Context, Machine};
+use crate::machine::Fault;
+use crate::machine::Machine;
 
 /// What came of an op that allocates a string.
 enum Made {
@@ -26,15 +26,15 @@ macro_rules! end_with {
 
 handlers! {
     /// `r[a] = r[b] followed by r[c]`
-    fn cat(m) { end_with!(m, concatenate(m.pc, m.ints, m.refs, m.ctx)) }
+    fn cat(m) { end_with!(m, m.outlined(concatenate)) }
     /// `r[a] = i[d] bytes of r[b] from i[c] on`
-    fn sub_str(m) { end_with!(m, substring(m.pc, m.ints, m.refs, m.ctx)) }
+    fn sub_str(m) { end_with!(m, m.outlined(substring)) }
     /// `r[a] = i[b] in decimal`
-    fn str_of_int(m) { end_with!(m, text_of_int(m.pc, m.ints, m.refs, m.ctx)) }
+    fn str_of_int(m) { end_with!(m, m.outlined(text_of_int)) }
     /// `r[a] = f[b] in decimal`
-    fn str_of_float(m) { end_with!(m, text_of_float(m.pc, m.ints, m.refs, m.ctx)) }
+    fn str_of_float(m) { end_with!(m, m.outlined(text_of_float)) }
     /// `r[a] = a string of the bytes r[b]`
-    fn str_of_bytes(m) { end_with!(m, text_of_bytes(m.pc, m.ints, m.refs, m.ctx)) }
+    fn str_of_bytes(m) { end_with!(m, m.outlined(text_of_bytes)) }
     /// `i[a] = the order of r[b] and r[c]`
     fn cmp(m) {
         let w = m.word();
@@ -82,25 +82,8 @@ unsafe fn make(m: Machine, length: usize, write: impl FnOnce(*mut u8)) -> Made {
     }
 }
 
-/// Defines the work of a handler that allocates, as a function that is not inlined.
-macro_rules! outlined {
-    ($(fn $name:ident($m:ident) $body:block)+) => { $(
-        #[inline(never)]
-        unsafe fn $name(
-            pc: crate::interp::word::Pc,
-            ints: *mut u64,
-            refs: *mut u64,
-            ctx: *mut Context,
-        ) -> Made {
-            let $m = Machine { pc, ints, refs, ctx, sp: std::ptr::null_mut() };
-            // SAFETY: as for all handlers; `sp` is not used.
-            unsafe { $body }
-        }
-    )+ };
-}
-
 outlined! {
-    fn concatenate(m) {
+    fn concatenate(m) -> Made {
         let w = m.word();
         let (Some(lhs), Some(rhs)) = (m.object(w.b, Kind::Text), m.object(w.c, Kind::Text)) else {
             return Made::Fault(Fault::WrongKind);
@@ -111,7 +94,7 @@ outlined! {
             to.add(lhs.len()).copy_from_nonoverlapping(rhs.as_ptr(), rhs.len());
         })
     }
-    fn substring(m) {
+    fn substring(m) -> Made {
         let w = m.word();
         let Some(text) = m.object(w.b, Kind::Text) else { return Made::Fault(Fault::WrongKind) };
         let (index, count) = (m.i(w.c), m.i(w.d));
@@ -121,15 +104,15 @@ outlined! {
         };
         make(m, part.len(), |to| to.copy_from_nonoverlapping(part.as_ptr(), part.len()))
     }
-    fn text_of_int(m) {
+    fn text_of_int(m) -> Made {
         let digits = (m.i(m.word().b) as i64).to_string();
         make(m, digits.len(), |to| to.copy_from_nonoverlapping(digits.as_ptr(), digits.len()))
     }
-    fn text_of_float(m) {
+    fn text_of_float(m) -> Made {
         let digits = format_float(m.f(m.word().b));
         make(m, digits.len(), |to| to.copy_from_nonoverlapping(digits.as_ptr(), digits.len()))
     }
-    fn text_of_bytes(m) {
+    fn text_of_bytes(m) -> Made {
         let Some(array) = m.object(m.word().b, Kind::ByteArray) else {
             return Made::Fault(Fault::WrongKind);
         };

@@ -2,7 +2,12 @@
 
 use profiler::Node;
 
-use super::machine::Context;
+/// The context of the machine that runs the code. Code only hands it on, from one handler to the
+/// next, so here its layout is nobody's business; `machine::Context` is what it is.
+#[repr(C)]
+pub(crate) struct OpaqueContext {
+    _private: [u8; 0],
+}
 
 /// What one handler returns to whoever called it: where to go on. With `cfg(tail_dispatch)` only
 /// the handler that ends a run returns, and it returns null.
@@ -12,11 +17,11 @@ pub(crate) type Pc = *const Word;
 /// registers under this convention; a sixth would still.
 #[cfg(target_arch = "x86_64")]
 pub(crate) type Handler =
-    unsafe extern "sysv64" fn(Pc, *mut u64, *mut u64, *mut Context, *mut Frame) -> Pc;
+    unsafe extern "sysv64" fn(Pc, *mut u64, *mut u64, *mut OpaqueContext, *mut Frame) -> Pc;
 /// As on x86-64, in the platform's own convention.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) type Handler =
-    unsafe extern "C" fn(Pc, *mut u64, *mut u64, *mut Context, *mut Frame) -> Pc;
+    unsafe extern "C" fn(Pc, *mut u64, *mut u64, *mut OpaqueContext, *mut Frame) -> Pc;
 
 /// One word of threaded code: a handler and its operands, or the data of the word before.
 ///

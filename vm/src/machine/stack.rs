@@ -18,7 +18,7 @@
 
 use std::ptr;
 
-use super::word::{Frame, Pc};
+use crate::code::{Frame, Pc};
 
 /// The distance between the two register areas, and so the largest stack.
 pub(crate) const AREA_DISTANCE_BYTES: usize = 256 << 20;

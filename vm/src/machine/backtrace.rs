@@ -1,7 +1,6 @@
 //! Backtraces: which calls were open when a run ended.
 
-use super::word::{Frame, Pc};
-use crate::load::{Location, Program};
+use crate::code::{Frame, Location, Pc, Program};
 
 /// The most calls that a backtrace keeps at either end.
 const KEPT: usize = 16;

@@ -3,9 +3,8 @@
 
 use profiler::Node;
 
-use super::lower::signature_word;
-use super::{BARRIER, CALLBACK, Mode, Program};
-use crate::interp::word::{DataWord, Handler, NodeWord, Pc, Word};
+use super::word::{DataWord, Handler, NodeWord, Pc, Word};
+use super::{BARRIER, CALLBACK, Mode, Program, signature_word};
 use crate::isa::Signature;
 
 impl Program {

@@ -2,14 +2,13 @@
 //! heap. `docs/memory.md` says how programs use them.
 
 use super::{HostCall, HostError};
+use crate::code::{LoadedFunction, signature_word};
 use crate::heap::{Kind, Value};
 use crate::interp::handlers::record::ref_field;
-use crate::load::LoadedFunction;
-use crate::load::signature_word;
 use crate::memprof::{
-    CallStack, ClosureTracker, MemprofConfig, MemprofError, ProfileId, StackFrame, free_external,
-    sample_external,
+    CallStack, ClosureTracker, MemprofConfig, MemprofError, ProfileId, StackFrame,
 };
+use crate::safepoint::sample_external;
 
 /// The most memory outside the heap that is accounted for at once: the time that it takes grows
 /// with the samples in it.
@@ -45,29 +44,29 @@ fn config(call: &HostCall) -> Result<MemprofConfig, MemprofError> {
 
 pub(super) fn stop(call: &mut HostCall) -> Result<(), HostError> {
     // SAFETY: the context is the running machine's.
-    let ctx = unsafe { &mut *call.ctx };
-    let stopped = ctx.memprof.stop_exclusive(&mut ctx.heap);
+    let ctx = unsafe { &mut *call.ctx() };
+    let stopped = ctx.profiling.memprof.stop_exclusive(&mut ctx.heap);
     call.memprof_result(stopped)
 }
 
 pub(super) fn discard(call: &mut HostCall) -> Result<(), HostError> {
     let profile = ProfileId(call.int(0) as u64);
     // SAFETY: the context is the running machine's.
-    let ctx = unsafe { &mut *call.ctx };
-    let discarded = ctx.memprof.discard(&mut ctx.heap, profile);
+    let ctx = unsafe { &mut *call.ctx() };
+    let discarded = ctx.profiling.memprof.discard(&mut ctx.heap, profile);
     call.memprof_result(discarded)
 }
 
 pub(super) fn is_sampling(call: &mut HostCall) -> Result<(), HostError> {
     // SAFETY: the context is the running machine's.
-    let is_sampling = unsafe { (*call.ctx).memprof.is_exclusively_sampling() };
+    let is_sampling = unsafe { (*call.ctx()).profiling.memprof.is_exclusively_sampling() };
     call.set_int(0, is_sampling as i64);
     Ok(())
 }
 
 pub(super) fn last_error(call: &mut HostCall) -> Result<(), HostError> {
     // SAFETY: the context is the running machine's.
-    let error = unsafe { (*call.ctx).memprof.last_error };
+    let error = unsafe { (*call.ctx()).profiling.memprof.last_error };
     let message = error.map(|error| error.to_string()).unwrap_or_default();
     call.set_text(0, message.as_bytes())
 }
@@ -93,7 +92,7 @@ pub(super) fn frame(call: &mut HostCall) -> Result<(), HostError> {
 
 pub(super) fn word_clock(call: &mut HostCall) -> Result<(), HostError> {
     // SAFETY: the context is the running machine's.
-    let clock = unsafe { (*call.ctx).memprof.clock(&(*call.ctx).heap) };
+    let clock = unsafe { (*call.ctx()).profiling.memprof.clock(&(*call.ctx()).heap) };
     call.set_int(0, clock as i64);
     Ok(())
 }
@@ -101,16 +100,19 @@ pub(super) fn word_clock(call: &mut HostCall) -> Result<(), HostError> {
 pub(super) fn budget_start(call: &mut HostCall) -> Result<(), HostError> {
     let words = u64::try_from(call.int(0)).map_err(|_| HostError::Failed)?;
     // SAFETY: the context is the running machine's.
-    let ctx = unsafe { &mut *call.ctx };
-    let end = ctx.memprof.clock(&ctx.heap).saturating_add(words);
-    ctx.open_budget(end, call.sp);
+    let ctx = unsafe { &mut *call.ctx() };
+    let end = ctx.profiling.memprof.clock(&ctx.heap).saturating_add(words);
+    let sp = call.caller.sp;
+    ctx.profiling.memprof.open_budget(&mut ctx.heap, end, sp);
     Ok(())
 }
 
 pub(super) fn budget_end(call: &mut HostCall) -> Result<(), HostError> {
     // SAFETY: the context is the running machine's.
-    let ctx = unsafe { &mut *call.ctx };
-    let left = ctx.close_budget(call.sp).ok_or(HostError::Failed)?;
+    let ctx = unsafe { &mut *call.ctx() };
+    let memprof = &mut ctx.profiling.memprof;
+    let left = memprof.close_budget(&mut ctx.heap, call.caller.sp);
+    let left = left.ok_or(HostError::Failed)?;
     call.set_int(0, left as i64);
     Ok(())
 }
@@ -121,24 +123,27 @@ pub(super) fn external_alloc(call: &mut HostCall) -> Result<(), HostError> {
         return Err(HostError::Failed);
     }
     // SAFETY: the registers are those of the machine at the word of this call.
-    let number = unsafe { sample_external(call.pc, call.ctx, call.sp, bytes.div_ceil(8)) };
-    call.set_int(0, number.ok_or(HostError::BudgetExceeded)? as i64);
+    let number = unsafe { sample_external(call.caller, bytes.div_ceil(8))? };
+    call.set_int(0, number as i64);
     Ok(())
 }
 
 pub(super) fn external_free(call: &mut HostCall) -> Result<(), HostError> {
     let number = call.int(0) as u64;
-    // SAFETY: as for `external_alloc`.
-    let was_there = unsafe { free_external(call.pc, call.ctx, number) };
-    was_there.then_some(()).ok_or(HostError::Failed)
+    // SAFETY: the context is the running machine's.
+    let ctx = unsafe { &mut *call.ctx() };
+    let was_given = ctx.profiling.memprof.free_external(&mut ctx.heap, number);
+    was_given.then_some(()).ok_or(HostError::Failed)
 }
 
 impl HostCall {
     fn memprof_start(&mut self, config: MemprofConfig) -> Result<ProfileId, MemprofError> {
         let tracker = self.closure_tracker()?;
         // SAFETY: the context is the running machine's.
-        let ctx = unsafe { &mut *self.ctx };
-        ctx.memprof.start_closures(&mut ctx.heap, config, tracker)
+        let ctx = unsafe { &mut *self.ctx() };
+        ctx.profiling
+            .memprof
+            .start_closures(&mut ctx.heap, config, tracker)
     }
 
     /// The tracker that is the first argument: a record of five closures, or null for each.
@@ -162,7 +167,7 @@ impl HostCall {
     fn memprof_result<T>(&mut self, result: Result<T, MemprofError>) -> Result<T, HostError> {
         result.map_err(|error| {
             // SAFETY: the context is the running machine's.
-            unsafe { (*self.ctx).memprof.last_error = Some(error) };
+            unsafe { (*self.ctx()).profiling.memprof.last_error = Some(error) };
             HostError::Failed
         })
     }
@@ -172,10 +177,10 @@ impl HostCall {
         // SAFETY: the context is the running machine's, and stays as it is while `self` is
         // borrowed.
         unsafe {
-            let (call, limit) = (*self.ctx).memprof.told_stack()?;
+            let (call, limit) = (*self.ctx()).profiling.memprof.told_stack()?;
             Some(CallStack {
-                calls: &(*self.ctx).memprof.calls,
-                program: &*(*self.ctx).program,
+                calls: &(*self.ctx()).profiling.memprof.calls,
+                program: &*(*self.ctx()).program,
                 call,
                 limit,
             })

@@ -1,27 +1,33 @@
 //! The embedding API: a machine with a program, from Rust.
 
-pub(crate) mod inspect;
+mod config;
+mod held;
+mod interrupt;
+mod memprof;
+
+pub use config::{VmConfig, VmError};
+pub use held::HoldError;
+pub use interrupt::Interrupt;
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
 
 use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Ticker};
 
-use crate::config::{VmConfig, VmError};
+use crate::code::{Frame, Location, Program};
 use crate::heap::{Census, Heap, HeapStats, OutOfMemory, Value};
 use crate::host::{HostIo, Hosts};
-use crate::interp::fault::{FAULT_TAG, Fault};
-use crate::interp::machine::{Context, Machine, Resume, WantedContext};
-use crate::interp::stack::Stack;
-use crate::interp::trace::Backtrace;
-use crate::interp::word::Frame;
-use crate::interp::{Exit, SNAPSHOT, Trap};
-use crate::load::{LoadConfig, Location, Program};
-use crate::memory::{self, Snapshot};
-use crate::memprof::{Memprof, callbacks};
-use crate::show;
-use crate::units::{self, Unit, UnitError, Units};
+use crate::load::{LoadConfig, load};
+use crate::machine::{
+    Backtrace, Context, Control, Exit, FAULT_TAG, Fault, Machine, PanicPayload, Profiling, Resume,
+    Roots, Snapshot, Stack, Trap, WantedContext,
+};
+use crate::memprof::Memprof;
+use crate::objects::show;
+use crate::safepoint::{callbacks, census_at_end, switch_unit};
+use crate::units::{Unit, UnitError, Units};
 use crate::verify::VerifiedModule;
 
 /// How a run ended that ended well.
@@ -54,29 +60,13 @@ pub enum RunError {
     Setup(VmError),
 }
 
-/// Asks a running machine to stop, from another thread or from a signal handler.
-#[derive(Clone, Debug)]
-pub struct Interrupt(Arc<AtomicU32>);
-
-impl Interrupt {
-    /// Ends the run at its next safepoint with [`Trap::Interrupted`]. `signal` is handed through;
-    /// it must not be 0. This stores one word, so a signal handler may do it.
-    pub fn raise(&self, signal: u8) {
-        self.0.fetch_or(signal as u32, Relaxed);
-    }
-
-    /// Lets the machine call what [`Vm::on_snapshot`] has set, at its next safepoint. A signal
-    /// handler may do this too.
-    pub fn snapshot(&self) {
-        self.0.fetch_or(SNAPSHOT, Relaxed);
-    }
-}
-
 /// A machine with a loaded program.
 pub struct Vm {
     // The order matters for dropping: code and context refer to the nodes.
     pub(crate) ctx: Box<Context>,
     pub(crate) program: Box<Program>,
+    /// The context refers to them, too.
+    hosts: Box<Hosts>,
     pub(crate) config: VmConfig,
     cell: Arc<CurrentCell>,
     attention: Arc<AtomicU32>,
@@ -121,14 +111,14 @@ impl Vm {
             .as_ref()
             .is_some_and(|one| one.data().has_contexts());
         let sink = Box::new(Node::new(SourceId::UNKNOWN));
-        let load = LoadConfig {
+        let config_of_load = LoadConfig {
             profile: config.profile.as_deref(),
             sink: &sink,
             counts_fuel: config.fuel.is_some(),
             fuses: config.fuses,
             has_census: config.census,
         };
-        let mut program = Box::new(Program::load(module, load, &mut heap)?);
+        let mut program = Box::new(load(module, config_of_load, &mut heap)?);
         let stack = Stack::new(config.stack_bytes, has_contexts, program.halt()).ok_or(
             VmError::OutOfMemory(OutOfMemory {
                 request_bytes: config.stack_bytes,
@@ -143,44 +133,52 @@ impl Vm {
             Some(profile) => profile.gc_node(),
             None => &*sink,
         };
+        let mut hosts = Box::new(hosts);
         let ctx = Box::new(Context {
             heap,
-            attention: Arc::as_ptr(&attention),
-            cell: Arc::as_ptr(&cell),
-            fuel: i64::MAX,
-            request_bytes: 0,
-            fault: Fault::Overflow,
-            exception: Value::ZERO,
-            exit: Exit::Returned,
-            resume: Resume {
-                pc: std::ptr::null(),
-                ints: stack.first_ints(),
-                refs: stack.first_refs(),
-                sp: stack.first_frame(),
+            control: Control {
+                attention: Arc::as_ptr(&attention),
+                fuel: i64::MAX,
+                request_bytes: 0,
+                fault: Fault::Overflow,
+                exit: Exit::Returned,
+                resume: Resume {
+                    pc: std::ptr::null(),
+                    ints: stack.first_ints(),
+                    refs: stack.first_refs(),
+                    sp: stack.first_frame(),
+                },
+                broken: None,
+                hosts: hosts.table(),
             },
-            program: &raw mut *program,
-            broken: None,
-            units: Units::new(config.profile.clone()),
-            memprof: Memprof::default(),
-            figures: None,
-            gc_node,
-            contexts: match &config.profile {
-                Some(profile) if has_contexts => profile.data(),
-                _ => std::ptr::null(),
+            profiling: Profiling {
+                cell: Arc::as_ptr(&cell),
+                gc_node,
+                contexts: match &config.profile {
+                    Some(profile) if has_contexts => profile.data(),
+                    _ => std::ptr::null(),
+                },
+                wanted_context: WantedContext {
+                    parent: std::ptr::null(),
+                    source: SourceId::UNKNOWN,
+                    word: std::ptr::null(),
+                },
+                units: Units::new(config.profile.clone()),
+                memprof: Memprof::default(),
+                figures: None,
+                on_snapshot: None,
             },
-            wanted_context: WantedContext {
-                parent: std::ptr::null(),
-                source: SourceId::UNKNOWN,
-                word: std::ptr::null(),
+            roots: Roots {
+                exception: Value::ZERO,
+                handles: Vec::new(),
             },
             stack,
-            hosts,
-            handles: Vec::new(),
-            on_snapshot: None,
+            program: &raw mut *program,
         });
         let mut vm = Self {
             ctx,
             program,
+            hosts,
             config,
             cell,
             attention,
@@ -200,17 +198,17 @@ impl Vm {
 
     /// Whether a profile is taken.
     pub fn is_profiled(&self) -> bool {
-        self.ctx.units.is_on()
+        self.ctx.profiling.units.is_on()
     }
 
     /// The unit of profile data that is charged.
     pub fn current_unit(&self) -> Unit {
-        self.ctx.units.current()
+        self.ctx.profiling.units.current()
     }
 
     /// Makes an empty unit of profile data. Without a profile, that is the only unit there is.
     pub fn new_unit(&mut self) -> Unit {
-        self.ctx.units.make()
+        self.ctx.profiling.units.make()
     }
 
     /// The unit that a program knows by this number.
@@ -218,7 +216,11 @@ impl Vm {
     /// # Errors
     /// When there is none, or it was freed.
     pub fn unit(&self, number: u32) -> Result<Unit, UnitError> {
-        self.ctx.units.data(Unit(number)).map(|_| Unit(number))
+        self.ctx
+            .profiling
+            .units
+            .data(Unit(number))
+            .map(|_| Unit(number))
     }
 
     /// Frees a unit.
@@ -226,7 +228,7 @@ impl Vm {
     /// # Errors
     /// When the unit is current, or was freed before.
     pub fn free_unit(&mut self, unit: Unit) -> Result<(), UnitError> {
-        self.ctx.units.free(unit)
+        self.ctx.profiling.units.free(unit)
     }
 
     /// Makes a unit current, and gives the one that was.
@@ -235,7 +237,7 @@ impl Vm {
     /// When the unit was freed.
     pub fn switch_unit(&mut self, unit: Unit) -> Result<Unit, UnitError> {
         // SAFETY: between runs no frame is open.
-        unsafe { units::switch(&mut *self.ctx, std::ptr::null_mut(), unit) }
+        unsafe { switch_unit(&mut *self.ctx, std::ptr::null_mut(), unit) }
     }
 
     /// Does something with a unit current, and switches back whatever comes of it.
@@ -258,13 +260,13 @@ impl Vm {
     /// # Errors
     /// When the unit was freed.
     pub fn unit_data(&self, unit: Unit) -> Result<Option<&ProfileData>, UnitError> {
-        self.ctx.units.data(unit)
+        self.ctx.profiling.units.data(unit)
     }
 
     /// What the machine does with its profiles at a safepoint after [`Interrupt::snapshot`]: as a
     /// rule, write them. It runs on the machine's thread, between two ops.
     pub fn on_snapshot(&mut self, action: impl FnMut(&Snapshot<'_>) + 'static) {
-        self.ctx.on_snapshot = Some(Box::new(action));
+        self.ctx.profiling.on_snapshot = Some(Box::new(action));
     }
 
     /// The program's module.
@@ -289,7 +291,7 @@ impl Vm {
 
     /// The machine's input and output.
     pub fn io(&mut self) -> &mut HostIo {
-        self.ctx.hosts.io()
+        self.hosts.io()
     }
 
     /// Runs the entry function.
@@ -307,6 +309,10 @@ impl Vm {
     /// As for [`Vm::run`].
     ///
     /// # Panics
+    /// When code of the embedder's panics that the run calls: a host function, a tracker, an action
+    /// for snapshots. The panic is carried across the machine, which can be used again; after one in
+    /// a tracker the heap is renewed first, as after a collection that has failed.
+    ///
     /// When there is no such function, it is a closure's, or `ints` does not fit its signature.
     pub fn call(&mut self, function: u32, ints: &[i64]) -> Result<Outcome, RunError> {
         let callee = &self.program.module.functions[function as usize];
@@ -321,47 +327,57 @@ impl Vm {
             "integers for the parameters"
         );
         assert_eq!(signature.ref_params, 0, "references cannot be passed");
-        self.ctx.fuel = self
+        self.ctx.control.fuel = self
             .config
             .fuel
             .map_or(i64::MAX, |fuel| fuel.min(i64::MAX as u64) as i64);
-        if self.ctx.broken.is_some() {
+        if self.ctx.control.broken.is_some() {
             self.renew_heap().map_err(RunError::Setup)?;
         }
         let ticker = self.start_ticker().map_err(RunError::Setup)?;
         self.execute(function, ints);
         // Shown before the heap is collected: that may fail, and leave nothing to look at.
-        let shown = matches!(self.ctx.exit, Exit::Uncaught(_)).then(|| self.show_exception());
-        let entry = self.program.function(function).entry;
-        // SAFETY: the run is over, and its program has not been replaced.
-        unsafe {
-            memory::census_at_end(&mut *self.ctx, entry);
-            callbacks::end_run(&mut *self.ctx);
-        }
+        let is_uncaught = matches!(self.ctx.control.exit, Exit::Uncaught(_));
+        let shown = is_uncaught.then(|| self.show_exception());
+        let told = self.end_run(function);
         if let Some(ticker) = ticker {
             self.tick_rate = Some(ticker.rate());
         }
         self.publish_sink();
-        let exit = std::mem::replace(&mut self.ctx.exit, Exit::Returned);
-        match exit {
-            Exit::Returned => {
+        let exit = std::mem::replace(&mut self.ctx.control.exit, Exit::Returned);
+        match (exit, told) {
+            // The run's own panic came first.
+            (Exit::Panicked(payload), _) | (_, Err(payload)) => resume_unwind(payload),
+            (Exit::Returned, _) => {
                 let results = (0..signature.int_results).map(|register| {
                     // SAFETY: the run's first frame starts at the stack's start, and results
                     // stand in its first registers.
-                    unsafe { *self.ctx.resume.ints.add(register as usize) as i64 }
+                    unsafe { *self.ctx.control.resume.ints.add(register as usize) as i64 }
                 });
                 Ok(Outcome::Returned(results.collect()))
             }
-            Exit::Code(code) => Ok(Outcome::ExitCode(code)),
-            Exit::Uncaught(backtrace) => {
-                self.ctx.exception = Value::ZERO;
+            (Exit::Code(code), _) => Ok(Outcome::ExitCode(code)),
+            (Exit::Uncaught(backtrace), _) => {
+                self.ctx.roots.exception = Value::ZERO;
                 Err(RunError::Uncaught {
                     exception: shown.unwrap_or_default(),
                     backtrace,
                 })
             }
-            Exit::Trap(trap, backtrace) => Err(RunError::Trap { trap, backtrace }),
+            (Exit::Trap(trap, backtrace), _) => Err(RunError::Trap { trap, backtrace }),
         }
+    }
+
+    /// Finds out what is alive at the end of a run, if somebody wants to know, and leaves the
+    /// machine as one that does not run. Gives what a tracker has panicked with.
+    fn end_run(&mut self, function: u32) -> Result<(), PanicPayload> {
+        let entry = self.program.function(function).entry;
+        let ctx = &raw mut *self.ctx;
+        // SAFETY: the run is over, and its program has not been replaced.
+        let told = catch_unwind(AssertUnwindSafe(|| unsafe { census_at_end(ctx, entry) }));
+        // SAFETY: as above.
+        unsafe { callbacks::end_run(ctx) };
+        told
     }
 
     /// Runs a function from an empty stack until the machine stops; `ctx.exit` says why.
@@ -386,7 +402,7 @@ impl Vm {
                 ints: machine.ints,
                 refs: machine.refs,
             });
-            match (*ctx).contexts.as_ref() {
+            match (*ctx).profiling.contexts.as_ref() {
                 Some(contexts) => {
                     let root = contexts.root();
                     *machine.saved_context(machine.sp.sub(1)) = root;
@@ -407,8 +423,8 @@ impl Vm {
             {
                 let mut pc = pc;
                 while !pc.is_null() {
-                    let Resume { ints, refs, sp, .. } = (*ctx).resume;
-                    pc = ((*pc).op.handler)(pc, ints, refs, ctx, sp);
+                    let Resume { ints, refs, sp, .. } = (*ctx).control.resume;
+                    pc = ((*pc).op.handler)(pc, ints, refs, ctx.cast(), sp);
                 }
             }
         }
@@ -436,7 +452,7 @@ impl Vm {
     fn renew_heap(&mut self) -> Result<(), VmError> {
         let stats = self.ctx.heap.stats();
         let mut heap = Heap::new(self.config.heap).map_err(VmError::OutOfMemory)?;
-        let load = LoadConfig {
+        let config_of_load = LoadConfig {
             profile: self.config.profile.as_deref(),
             sink: &self.sink,
             counts_fuel: self.config.fuel.is_some(),
@@ -444,28 +460,28 @@ impl Vm {
             has_census: self.config.census,
         };
         let module = self.program.module.clone();
-        *self.program = Program::load(module, load, &mut heap)?;
+        *self.program = load(module, config_of_load, &mut heap)?;
         heap.stats = stats;
         heap.census = self.ctx.heap.census.take();
         heap.attention = Arc::as_ptr(&self.attention);
         self.ctx.heap = heap;
         self.ctx.heap_is_new();
-        self.ctx.handles.clear();
-        self.ctx.exception = Value::ZERO;
-        self.ctx.broken = None;
-        let unit = self.ctx.units.reloaded();
+        self.ctx.roots.handles.clear();
+        self.ctx.roots.exception = Value::ZERO;
+        self.ctx.control.broken = None;
+        let unit = self.ctx.profiling.units.reloaded();
         // SAFETY: no run is going on, so no register will be used again and no frame is open.
         unsafe {
             self.ctx.stack.clear();
             // The code names the first unit's nodes again.
-            let switched = units::switch(&mut *self.ctx, std::ptr::null_mut(), unit);
+            let switched = switch_unit(&mut *self.ctx, std::ptr::null_mut(), unit);
             debug_assert!(switched.is_ok(), "the unit was current, so it is not freed");
         }
         Ok(())
     }
 
     fn show_exception(&self) -> String {
-        let exception = self.ctx.exception;
+        let exception = self.ctx.roots.exception;
         match show::record_int(exception, FAULT_TAG).and_then(Fault::from_code) {
             Some(fault) => fault.to_string(),
             None => show::show(exception),

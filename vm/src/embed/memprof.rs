@@ -5,15 +5,14 @@ use std::rc::Rc;
 use profiler::memory::MemoryFile;
 use profiler::sampling::CallId;
 
-use super::{CallStack, MemprofConfig, MemprofError, ProfileId, Tracker};
-use crate::embed::Vm;
-use crate::interp::machine::Context;
-use crate::memory::{Adder, Figures};
+use super::Vm;
+use crate::machine::Context;
+use crate::memprof::{Adder, CallStack, Figures, MemprofConfig, MemprofError, ProfileId, Tracker};
 
 impl Context {
     /// After the heap has been replaced: what was in it is gone.
     pub(crate) fn heap_is_new(&mut self) {
-        self.memprof.heap_is_new(&mut self.heap);
+        self.profiling.memprof.heap_is_new(&mut self.heap);
     }
 }
 
@@ -29,7 +28,7 @@ impl Vm {
         tracker: Box<dyn Tracker>,
     ) -> Result<ProfileId, MemprofError> {
         let ctx = &mut *self.ctx;
-        ctx.memprof.start(&mut ctx.heap, config, tracker)
+        ctx.profiling.memprof.start(&mut ctx.heap, config, tracker)
     }
 
     /// Stops a memory profile: it samples no more, but hears of its blocks until it is discarded.
@@ -38,7 +37,7 @@ impl Vm {
     /// When it is not sampling.
     pub fn memprof_stop(&mut self, profile: ProfileId) -> Result<(), MemprofError> {
         let ctx = &mut *self.ctx;
-        ctx.memprof.stop(&mut ctx.heap, profile)
+        ctx.profiling.memprof.stop(&mut ctx.heap, profile)
     }
 
     /// Discards a memory profile that is stopped, with its tracker.
@@ -47,7 +46,7 @@ impl Vm {
     /// When it is not stopped, or was discarded before.
     pub fn memprof_discard(&mut self, profile: ProfileId) -> Result<(), MemprofError> {
         let ctx = &mut *self.ctx;
-        ctx.memprof.discard(&mut ctx.heap, profile)
+        ctx.profiling.memprof.discard(&mut ctx.heap, profile)
     }
 
     /// Starts the profile whose figures are in [`Vm::memory_file`], if the machine is to have one.
@@ -55,7 +54,7 @@ impl Vm {
         if let Some(config) = self.config.sampling {
             let figures = Rc::new(Figures::new(config.rate, config.seed));
             self.memprof_start(config, Box::new(Adder(figures.clone())))?;
-            self.ctx.figures = Some(figures);
+            self.ctx.profiling.figures = Some(figures);
         }
         Ok(())
     }
@@ -69,18 +68,18 @@ impl Vm {
     /// The number of the next word to be allocated: words that programs have allocated, without
     /// those of callbacks, and with memory outside the heap that they have accounted for.
     pub fn word_clock(&self) -> u64 {
-        self.ctx.memprof.clock(&self.ctx.heap)
+        self.ctx.profiling.memprof.clock(&self.ctx.heap)
     }
 
     /// Bytes of memory that tracked blocks and their call stacks take just now.
     pub fn memprof_bytes(&self) -> usize {
-        self.ctx.memprof.memory_bytes(&self.ctx.heap)
+        self.ctx.profiling.memprof.memory_bytes(&self.ctx.heap)
     }
 
     /// The calls of a call stack of this machine's.
     pub fn call_stack(&self, call: CallId) -> CallStack<'_> {
         CallStack {
-            calls: &self.ctx.memprof.calls,
+            calls: &self.ctx.profiling.memprof.calls,
             program: &self.program,
             call,
             limit: usize::MAX,
@@ -91,27 +90,13 @@ impl Vm {
     /// word beyond it raises [`Fault::BudgetExceeded`](crate::Fault::BudgetExceeded) instead, once.
     pub fn with_budget<T>(&mut self, words: u64, action: impl FnOnce(&mut Self) -> T) -> T {
         let end = self.word_clock().saturating_add(words);
-        self.ctx.open_budget(end, std::ptr::null_mut());
+        let ctx = &mut *self.ctx;
+        let memprof = &mut ctx.profiling.memprof;
+        memprof.open_budget(&mut ctx.heap, end, std::ptr::null_mut());
         let result = action(self);
-        self.ctx.close_budget(std::ptr::null_mut());
+        let ctx = &mut *self.ctx;
+        let memprof = &mut ctx.profiling.memprof;
+        memprof.close_budget(&mut ctx.heap, std::ptr::null_mut());
         result
-    }
-}
-
-impl Context {
-    /// Opens an allocation budget that allows words up to number `end`, in the function whose
-    /// control stack top is `sp`, or for the embedder.
-    pub(crate) fn open_budget(&mut self, end: u64, sp: *mut crate::interp::word::Frame) {
-        self.memprof.budgets.open(end, sp);
-        self.memprof.watch(&mut self.heap);
-    }
-
-    /// Closes the innermost budget, if it was opened by the same function: the words that are left
-    /// of it, 0 when it was exceeded.
-    pub(crate) fn close_budget(&mut self, sp: *mut crate::interp::word::Frame) -> Option<u64> {
-        let end = self.memprof.budgets.close(sp)?;
-        self.memprof.watch(&mut self.heap);
-        let clock = self.memprof.clock(&self.heap);
-        Some(end.map_or(0, |end| end.saturating_sub(clock)))
     }
 }

@@ -9,48 +9,17 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use profiler::SourceId;
 use profiler::memory::{HeapProfile, HeapRow, MemoryFile, MemoryHeader, MemoryProfile, MemorySite};
-use profiler::{ProfileData, SourceId};
 
-use crate::interp::Exit;
-use crate::interp::machine::{Context, Resume};
-use crate::interp::slow::{Cause, collect_with_roots};
-use crate::interp::word::{Frame, Pc};
-use crate::load::{Program, Site};
-use crate::memprof::{AllocInfo, GcEvent, Tracker};
-
-/// What a machine knows at the moment of a snapshot.
-#[derive(Clone, Copy)]
-pub struct Snapshot<'a> {
-    ctx: &'a Context,
-}
-
-impl std::fmt::Debug for Snapshot<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Snapshot").finish_non_exhaustive()
-    }
-}
-
-impl<'a> Snapshot<'a> {
-    pub(crate) fn of(ctx: &'a Context) -> Self {
-        Self { ctx }
-    }
-
-    /// The current unit of profile data; `None` without a profile.
-    pub fn data(&self) -> Option<&'a ProfileData> {
-        let units = &self.ctx.units;
-        units.data(units.current()).ok().flatten()
-    }
-
-    /// The memory profile of a program of this name; `None` when none is taken.
-    pub fn memory_file(&self, program: &str) -> Option<MemoryFile> {
-        self.ctx.memory_file(program)
-    }
-}
+use super::{AllocInfo, GcEvent, Memprof, Tracker};
+use crate::code::{Program, Site};
+use crate::heap::Heap;
+use crate::units::Units;
 
 /// What the tracker has added up, which the machine shows.
 pub(crate) struct Figures {
-    pub(crate) sums: RefCell<MemoryProfile>,
+    sums: RefCell<MemoryProfile>,
     /// Whether the collection that is going on only looks what is alive.
     is_looking: Cell<bool>,
 }
@@ -61,6 +30,11 @@ impl Figures {
             sums: RefCell::new(MemoryProfile::new(rate, seed)),
             is_looking: Cell::new(false),
         }
+    }
+
+    /// Says whether the collection that comes only looks what is alive.
+    pub(crate) fn set_looking(&self, is_looking: bool) {
+        self.is_looking.set(is_looking);
     }
 }
 
@@ -111,65 +85,25 @@ impl Tracker for Adder {
     }
 }
 
-/// Finds out what is alive, if a memory profile wants to know.
-///
-/// # Safety
-/// The registers are those of the machine at a word of the running program.
-pub(crate) unsafe fn census(pc: Pc, refs: *mut u64, ctx: *mut Context, sp: *mut Frame) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let is_wanted = (*ctx).heap.census.is_some() || (*ctx).figures.is_some();
-        if !is_wanted || (*ctx).broken.is_some() {
-            return;
-        }
-        let stats = (*ctx).heap.stats.clone();
-        set_looking(&mut *ctx, true);
-        // That the heap has failed is noted in the context.
-        let _ = collect_with_roots(pc, refs, ctx, sp, 0, Cause::Look);
-        set_looking(&mut *ctx, false);
-        let allocated_bytes = (*ctx).heap.stats.allocated_bytes;
-        (*ctx).heap.stats = stats;
-        (*ctx).heap.stats.allocated_bytes = allocated_bytes;
-    }
+/// What a memory profile is made of.
+pub(crate) struct MemoryParts<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) heap: &'a Heap,
+    pub(crate) units: &'a Units,
+    pub(crate) memprof: &'a Memprof,
+    pub(crate) figures: Option<&'a Figures>,
 }
 
-pub(crate) fn set_looking(ctx: &mut Context, is_looking: bool) {
-    if let Some(census) = &mut ctx.heap.census {
-        census.set_looking(is_looking);
-    }
-    if let Some(figures) = &ctx.figures {
-        figures.is_looking.set(is_looking);
-    }
-}
-
-/// Finds out what is alive at the end of a run that has started with `entry`.
-///
-/// # Safety
-/// The run has ended, and its stacks are as it left them.
-pub(crate) unsafe fn census_at_end(ctx: *mut Context, entry: Pc) {
-    // SAFETY: the caller's promise: `resume` holds the registers at the end.
-    unsafe {
-        let Resume { pc, refs, sp, .. } = (*ctx).resume;
-        let pc = match (*ctx).exit {
-            // The entry function's registers are as it left them.
-            Exit::Returned => entry,
-            _ => pc,
-        };
-        census(pc, refs, ctx, sp);
-    }
-}
-
-impl Context {
+impl MemoryParts<'_> {
     /// The memory profile as it is now.
-    pub(crate) fn memory_file(&self, program_name: &str) -> Option<MemoryFile> {
+    pub(crate) fn file(&self, program_name: &str) -> Option<MemoryFile> {
         if self.figures.is_none() && self.heap.census.is_none() {
             return None;
         }
-        // SAFETY: the program lives as long as the context.
-        let program: &Program = unsafe { &*self.program };
+        let program = self.program;
         let map = program.module.source_map();
         let stats = self.heap.stats();
-        let clock_words = self.memprof.clock(&self.heap);
+        let clock_words = self.memprof.clock(self.heap);
         let header = MemoryHeader {
             program: program_name.to_owned(),
             magic: map.magic,

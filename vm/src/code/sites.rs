@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Program;
-use crate::interp::word::Pc;
+use super::word::Pc;
 
 /// The index of a word of the program, which stands for the word alone or for all words of its
 /// function where the same source is current.
@@ -33,7 +33,7 @@ impl Site {
 /// The sites of callers: for each word the site of the call whose frame returns there. The first
 /// table has one site for all calls of a function where the same source is current, the second one
 /// for each call. Each is empty until it is asked for.
-pub(super) type CallerSites = [Vec<Site>; 2];
+pub(crate) type CallerSites = [Vec<Site>; 2];
 
 impl Program {
     /// The site of a word.

@@ -3,66 +3,14 @@
 //! An interactive session keeps its values as data, outside of any machine: so each evaluation may
 //! have a program, a profile and a heap of its own, and one that fails changes nothing.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::{Interrupt, Vm};
 use crate::heap::*;
-use crate::interp::machine::Context;
-use crate::interp::stack::REF_DISPLACEMENT_BYTES;
-use crate::load::{LoadedFunction, Program};
-use crate::memory;
-
-/// How many objects are built or read before somebody is asked whether to go on.
-const CHECK_EVERY: usize = 1024;
-
-/// A reference as data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Datum {
-    /// The null reference.
-    Null,
-    /// An immediate.
-    Immediate(i64),
-    /// An object, by its index among those that it is handed over with.
-    Object(u32),
-    /// An object that was not read, because there were too many.
-    Unread,
-}
-
-/// An object as data.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ObjectData {
-    /// A record: at most 255 fields of each class.
-    Record {
-        /// Its tag.
-        tag: u16,
-        /// Its reference fields.
-        refs: Vec<Datum>,
-        /// Its raw fields.
-        ints: Vec<i64>,
-    },
-    /// A closure.
-    Closure {
-        /// The index of its function.
-        function: u32,
-        /// What it captured of references.
-        refs: Vec<Datum>,
-        /// What it captured of raw words.
-        ints: Vec<i64>,
-    },
-    /// An array of references.
-    RefArray(Vec<Datum>),
-    /// An array of integers.
-    IntArray(Vec<i64>),
-    /// An array of doubles.
-    FloatArray(Vec<f64>),
-    /// An array of bytes.
-    ByteArray(Vec<u8>),
-    /// A string.
-    Text(Vec<u8>),
-}
+use crate::machine::{Broken, Context, REF_DISPLACEMENT_BYTES};
+use crate::objects::{CHECK_EVERY, Datum, ObjectData, ReadBack, is_well_formed, read_objects};
 
 /// Why objects cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,63 +39,20 @@ impl fmt::Display for HoldError {
 
 impl std::error::Error for HoldError {}
 
-/// What was read of a machine's objects.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ReadBack {
-    /// The objects: those held first, at their indices.
-    pub objects: Vec<ObjectData>,
-    /// The references that were asked for.
-    pub roots: Vec<Datum>,
-    /// Whether all that can be reached was read.
-    pub is_complete: bool,
-}
-
-impl ReadBack {
-    /// What is read of a heap that has failed.
-    pub(crate) fn unread(n_roots: u8) -> Self {
-        Self {
-            objects: Vec::new(),
-            roots: vec![Datum::Unread; n_roots as usize],
-            is_complete: false,
-        }
-    }
-}
-
-impl Interrupt {
-    /// An interrupt of no machine yet, for [`Vm::share_interrupt`].
-    pub fn new() -> Self {
-        Self(Arc::new(AtomicU32::new(0)))
-    }
-
-    /// Takes back what was raised and not yet seen.
-    pub fn clear(&self) {
-        self.0.store(0, Relaxed);
-    }
-
-    /// Whether something was raised and not yet seen.
-    pub fn is_raised(&self) -> bool {
-        self.0.load(Relaxed) != 0
-    }
-}
-
-impl Default for Interrupt {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Vm {
     /// Lets an interrupt that was there before stop this machine, in place of its own: one handle
     /// for a series of machines.
     pub fn share_interrupt(&mut self, interrupt: &Interrupt) {
         self.attention = interrupt.0.clone();
-        self.ctx.attention = Arc::as_ptr(&self.attention);
-        self.ctx.heap.attention = self.ctx.attention;
+        self.ctx.control.attention = Arc::as_ptr(&self.attention);
+        self.ctx.heap.attention = self.ctx.control.attention;
     }
 
     /// Ops of the budget that the last run left; `None` without a budget.
     pub fn fuel_left(&self) -> Option<u64> {
-        self.config.fuel.map(|_| self.ctx.fuel.max(0) as u64)
+        self.config
+            .fuel
+            .map(|_| self.ctx.control.fuel.max(0) as u64)
     }
 
     /// Builds objects and holds them for the machine's life: a host function finds each by its
@@ -164,18 +69,18 @@ impl Vm {
         }
         // Nothing but what is built here may be in the heap: no other references are kept up to
         // date below.
-        if !self.ctx.handles.is_empty() || self.ctx.heap.allocated_bytes() > 0 {
+        if !self.ctx.roots.handles.is_empty() || self.ctx.heap.allocated_bytes() > 0 {
             return Err(HoldError::TooLate);
         }
         let stats = self.ctx.heap.stats();
         let ctx = &mut *self.ctx;
-        memory::set_looking(ctx, true);
-        ctx.memprof.suspend(&mut ctx.heap);
+        ctx.set_looking(true);
+        ctx.profiling.memprof.suspend(&mut ctx.heap);
         let result = self.build_all(objects);
         let ctx = &mut *self.ctx;
         ctx.heap.stats = stats;
-        ctx.memprof.resume(&mut ctx.heap);
-        memory::set_looking(ctx, false);
+        ctx.profiling.memprof.resume(&mut ctx.heap);
+        ctx.set_looking(false);
         result
     }
 
@@ -186,10 +91,10 @@ impl Vm {
                 return Err(HoldError::Interrupted);
             }
             let built = self.build(object)?;
-            self.ctx.handles.push(Value::pointer(built).0);
+            self.ctx.roots.handles.push(Value::pointer(built).0);
         }
         self.collect_held(0, Some(Phase::Minor))?;
-        for (object, &handle) in objects.iter().zip(&self.ctx.handles) {
+        for (object, &handle) in objects.iter().zip(&self.ctx.roots.handles) {
             let refs = match object {
                 ObjectData::Record { refs, .. }
                 | ObjectData::Closure { refs, .. }
@@ -216,7 +121,7 @@ impl Vm {
     /// are left [`Datum::Unread`], breadth first.
     /// After a collection at the end of the run has failed, nothing is read.
     pub fn read_back(&self, n_refs: u8, limit: usize) -> ReadBack {
-        if self.ctx.broken.is_some() {
+        if self.ctx.control.broken.is_some() {
             return ReadBack::unread(n_refs);
         }
         let first = self.ctx.stack.first_refs();
@@ -229,14 +134,14 @@ impl Vm {
         };
         let roots: Vec<Value> = (0..n_refs).map(result).collect();
         // SAFETY: no run is going on, so every object is whole.
-        unsafe { read_objects(&self.ctx.handles, &roots, limit, &self.attention) }
+        unsafe { read_objects(&self.ctx.roots.handles, &roots, limit, &self.attention) }
     }
 
     fn word_of(&self, datum: Datum) -> u64 {
         match datum {
             Datum::Null | Datum::Unread => Value::null().0,
             Datum::Immediate(number) => Value::immediate(number).unwrap_or(Value::ZERO).0,
-            Datum::Object(index) => self.ctx.handles[index as usize],
+            Datum::Object(index) => self.ctx.roots.handles[index as usize],
         }
     }
 
@@ -320,148 +225,13 @@ impl Vm {
 
     /// Collects between runs, when only handles refer into the heap.
     fn collect_held(&mut self, bytes: usize, force: Option<Phase>) -> Result<(), HoldError> {
-        let Context { heap, handles, .. } = &mut *self.ctx;
+        let Context { heap, roots, .. } = &mut *self.ctx;
+        let handles = &mut roots.handles;
         let mut roots = [(handles.as_mut_ptr(), handles.len())];
         // SAFETY: every handle is a reference. The heap was empty when the first object was built,
         // so nothing else refers into it.
         let result = unsafe { heap.collect(bytes, force, &mut roots) };
-        self.ctx.broken = result.err();
+        self.ctx.control.broken = result.err().map(Broken::OutOfMemory);
         result.map_err(HoldError::OutOfMemory)
-    }
-}
-
-fn is_well_formed(object: &ObjectData, n_objects: usize, program: &Program) -> bool {
-    let is_datum = |datum: &Datum| match datum {
-        Datum::Null => true,
-        Datum::Immediate(number) => Value::immediate(*number).is_some(),
-        Datum::Object(index) => (*index as usize) < n_objects,
-        Datum::Unread => false,
-    };
-    match object {
-        ObjectData::Record { refs, ints, .. } => {
-            refs.len() <= 255 && ints.len() <= 255 && refs.iter().all(is_datum)
-        }
-        ObjectData::Closure {
-            function,
-            refs,
-            ints,
-        } => {
-            let function = program.module.functions.get(*function as usize);
-            let fits = function.and_then(|one| one.captures).is_some_and(|one| {
-                (one.refs as usize, one.ints as usize) == (refs.len(), ints.len())
-            });
-            fits && refs.iter().all(is_datum)
-        }
-        ObjectData::RefArray(refs) => refs.iter().all(is_datum),
-        _ => true,
-    }
-}
-
-/// Reads the objects of these handles, each at its index, and what they and the roots lead to. It
-/// stops early, and the result is not complete, when attention is wanted for an end.
-///
-/// # Safety
-/// Every object that can be reached is whole.
-pub(crate) unsafe fn read_objects(
-    handles: &[u64],
-    roots: &[Value],
-    limit: usize,
-    attention: &AtomicU32,
-) -> ReadBack {
-    let mut reader = Reader {
-        indices: HashMap::new(),
-        open: Vec::new(),
-        limit: limit.max(handles.len()),
-        is_complete: true,
-    };
-    for &handle in handles {
-        if let Some(object) = Value(handle).object() {
-            reader.indices.insert(object, reader.open.len() as u32);
-            reader.open.push(object);
-        }
-    }
-    let roots = roots.iter().map(|&root| reader.datum(root)).collect();
-    let mut objects = Vec::new();
-    while let Some(&object) = reader.open.get(objects.len()) {
-        if objects.len().is_multiple_of(CHECK_EVERY) && attention.load(Relaxed) as u8 != 0 {
-            reader.is_complete = false;
-            break;
-        }
-        // SAFETY: the caller's promise.
-        objects.push(unsafe { reader.object(object) });
-    }
-    ReadBack {
-        objects,
-        roots,
-        is_complete: reader.is_complete,
-    }
-}
-
-struct Reader {
-    indices: HashMap<*mut u64, u32>,
-    /// The objects in the order of their indices.
-    open: Vec<*mut u64>,
-    limit: usize,
-    is_complete: bool,
-}
-
-impl Reader {
-    fn datum(&mut self, value: Value) -> Datum {
-        if let Some(number) = value.as_immediate() {
-            return Datum::Immediate(number);
-        }
-        let object = match value.object() {
-            Some(object) if !value.is_null() => object,
-            _ => return Datum::Null,
-        };
-        if let Some(&index) = self.indices.get(&object) {
-            return Datum::Object(index);
-        }
-        if self.open.len() >= self.limit {
-            self.is_complete = false;
-            return Datum::Unread;
-        }
-        let index = self.open.len() as u32;
-        self.indices.insert(object, index);
-        self.open.push(object);
-        Datum::Object(index)
-    }
-
-    unsafe fn object(&mut self, object: *mut u64) -> ObjectData {
-        // SAFETY: the object is whole, and its fields and elements lie within its shape. The
-        // second word of a closure points to its function, which lives as long as the program.
-        unsafe {
-            let header = *object;
-            let Some(shape) = Shape::of(object, header) else {
-                return ObjectData::IntArray(Vec::new());
-            };
-            let word = |index: usize| *object.add(index);
-            let refs_end = shape.first_ref + shape.n_refs;
-            let mut refs = Vec::with_capacity(shape.n_refs);
-            for index in shape.first_ref..refs_end {
-                refs.push(self.datum(Value(word(index))));
-            }
-            let ints = || (refs_end..shape.words).map(|index| word(index) as i64);
-            match shape.kind {
-                Kind::Record => ObjectData::Record {
-                    tag: (header >> 32) as u16,
-                    refs,
-                    ints: ints().collect(),
-                },
-                Kind::Closure => ObjectData::Closure {
-                    function: (*(word(1) as *const LoadedFunction)).index,
-                    refs,
-                    ints: ints().collect(),
-                },
-                Kind::RefArray => ObjectData::RefArray(refs),
-                Kind::IntArray => ObjectData::IntArray(ints().collect()),
-                Kind::FloatArray => {
-                    let bits = ints().map(|bits| f64::from_bits(bits as u64));
-                    ObjectData::FloatArray(bits.collect())
-                }
-                Kind::ByteArray => ObjectData::ByteArray(bytes_of(object).to_vec()),
-                Kind::Text => ObjectData::Text(bytes_of(object).to_vec()),
-            }
-        }
     }
 }
