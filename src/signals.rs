@@ -1,5 +1,6 @@
 //! Signals that end a run: the first one politely, the second one at once.
 
+use std::num::NonZeroU8;
 use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
@@ -19,7 +20,7 @@ pub(crate) fn end_run_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
                 // A failure leaves nothing better to do than to go on.
                 let _ = low_level::emulate_default_handler(signal);
             }
-            interrupt.raise(signal as u8);
+            interrupt.raise(number(signal));
         };
         // SAFETY: the action touches atomics only, or ends the process by ways that are
         // async-signal-safe.
@@ -32,7 +33,7 @@ pub(crate) fn end_run_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
 pub(crate) fn stop_evaluation_on_signal(interrupt: &Interrupt) -> std::io::Result<()> {
     let interrupt = interrupt.clone();
     // SAFETY: the action sets bits of an atomic.
-    unsafe { low_level::register(SIGINT, move || interrupt.raise(SIGINT as u8))? };
+    unsafe { low_level::register(SIGINT, move || interrupt.raise(number(SIGINT)))? };
     Ok(())
 }
 
@@ -61,6 +62,14 @@ pub(crate) fn snapshot_every(
         }
     };
     thread::Builder::new().spawn(work).map(drop)
+}
+
+/// A signal's number as an interrupt takes it.
+fn number(signal: i32) -> NonZeroU8 {
+    u8::try_from(signal)
+        .ok()
+        .and_then(NonZeroU8::new)
+        .unwrap_or(NonZeroU8::MAX)
 }
 
 /// Ends the process as the signal would have.

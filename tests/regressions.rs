@@ -144,7 +144,7 @@ fn a_loop_of_exceptions_can_be_interrupted() {
         let interrupt = vm.interrupt();
         let other = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(50));
-            interrupt.raise(2);
+            interrupt.raise(support::signal(2));
         });
         let result = vm.run();
         let is_stopped = matches!(
@@ -432,7 +432,7 @@ fn an_interrupt_at_the_end_of_a_run_leaves_nothing_to_read_in_a_failed_heap() {
         let doom = interrupt.clone();
         let doom = move |_: &mut HostCall| {
             if is_doomed {
-                doom.raise(2);
+                doom.raise(support::signal(2));
             }
         };
         let hosts = hosts_with(vec![("doom", Box::new(doom))]);
@@ -472,7 +472,7 @@ fn a_host_function_cannot_use_a_heap_that_has_failed() {
     let interrupt = Interrupt::new();
     let doom = interrupt.clone();
     let twice = move |call: &mut HostCall| {
-        doom.raise(2);
+        doom.raise(support::signal(2));
         assert!(call.collect_all().is_err());
         doom.clear();
         assert!(call.collect_all().is_err());

@@ -226,7 +226,7 @@ fn a_memory_profile_counts_what_was_interrupted() {
     let raiser = std::thread::spawn(move || {
         let pause = std::time::Duration::from_millis(50);
         while waits.recv_timeout(pause) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            interrupt.raise(2);
+            interrupt.raise(support::signal(2));
         }
     });
     let answer = session.answer("churn()");

@@ -29,7 +29,7 @@ fn machine(text: &str, interrupt: &Interrupt) -> Vm {
     hosts.offer("held", HELD, |call| call.set_held(0, call.int(0) as u32));
     let raised = interrupt.clone();
     hosts.offer("stop", Signature::default(), move |_| {
-        raised.raise(2);
+        raised.raise(support::signal(2));
         Ok(())
     });
     let config = VmConfig {

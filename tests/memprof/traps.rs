@@ -251,7 +251,7 @@ fn an_interrupt_in_a_callback() {
     let interrupt = vm.interrupt();
     let thread = std::thread::spawn(move || {
         std::thread::sleep(std::time::Duration::from_millis(50));
-        interrupt.raise(3);
+        interrupt.raise(crate::support::signal(3));
     });
     let trap = trap_of(work(&mut vm, 3));
     thread.join().expect("no panic");

@@ -128,3 +128,8 @@ pub fn expect_file(path: &Path, actual: &str) {
         path.display()
     );
 }
+
+/// A signal's number, as an interrupt takes it.
+pub fn signal(number: u8) -> std::num::NonZeroU8 {
+    std::num::NonZeroU8::new(number).expect("no signal has the number 0")
+}

@@ -44,6 +44,8 @@ impl Vm {
     /// for a series of machines.
     pub fn share_interrupt(&mut self, interrupt: &Interrupt) {
         self.attention = interrupt.0.clone();
+        self.is_interrupt_shared = true;
+        self.hosts.io().watch(self.attention.clone());
         self.ctx.control.attention = Arc::as_ptr(&self.attention);
         self.ctx.heap.attention = self.ctx.control.attention;
     }

@@ -12,7 +12,7 @@ pub use interrupt::Interrupt;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Ticker};
 
@@ -22,7 +22,7 @@ use crate::host::{HostIo, Hosts};
 use crate::load::{LoadConfig, load};
 use crate::machine::{
     Backtrace, Context, Control, Exit, FAULT_TAG, Fault, Machine, PanicPayload, Profiling, Resume,
-    Roots, Snapshot, Stack, Trap, WantedContext,
+    Roots, SIGNAL_BITS, Snapshot, Stack, Trap, WantedContext,
 };
 use crate::memprof::Memprof;
 use crate::objects::show;
@@ -70,6 +70,8 @@ pub struct Vm {
     pub(crate) config: VmConfig,
     cell: Arc<CurrentCell>,
     attention: Arc<AtomicU32>,
+    /// Whether the interrupt serves other machines too, so that runs do not clear it.
+    is_interrupt_shared: bool,
     sink: Box<Node>,
     tick_rate: Option<Rate>,
 }
@@ -129,6 +131,7 @@ impl Vm {
         let cell = Arc::new(CurrentCell::new());
         let attention = Arc::new(AtomicU32::new(0));
         heap.attention = Arc::as_ptr(&attention);
+        hosts.io().watch(attention.clone());
         let gc_node = match &config.profile {
             Some(profile) => profile.gc_node(),
             None => &*sink,
@@ -182,6 +185,7 @@ impl Vm {
             config,
             cell,
             attention,
+            is_interrupt_shared: false,
             sink,
             tick_rate: None,
         };
@@ -340,6 +344,9 @@ impl Vm {
         let is_uncaught = matches!(self.ctx.control.exit, Exit::Uncaught(_));
         let shown = is_uncaught.then(|| self.show_exception());
         let told = self.end_run(function);
+        if !self.is_interrupt_shared {
+            self.attention.fetch_and(!SIGNAL_BITS, Relaxed);
+        }
         if let Some(ticker) = ticker {
             self.tick_rate = Some(ticker.rate());
         }

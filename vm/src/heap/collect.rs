@@ -14,6 +14,8 @@ const MIN_MAJOR_BYTES: usize = 32 << 20;
 const MAJOR_GROWTH: usize = 2;
 /// Under stress, how many collections are minor before one is major.
 const STRESS_MAJOR_EVERY: u32 = 16;
+/// How many slots of a range are looked at before a collection looks whether the run is to end.
+const SLOTS_BETWEEN_LOOKS: usize = 1 << 13;
 
 /// What a collection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,6 +158,8 @@ impl Heap {
                 self.stats.max_live_bytes = self.stats.max_live_bytes.max(self.live_bytes as u64);
             }
         }
+        let held_bytes = (self.old_bytes + self.large_bytes) as u64;
+        self.stats.max_held_bytes = self.stats.max_held_bytes.max(held_bytes);
         self.stats.count_pause(start.elapsed());
         if self.is_check_due(phase) {
             // SAFETY: the collection is over, and the roots are the caller's.
@@ -229,6 +233,12 @@ impl Heap {
         length: usize,
         tally: &mut impl Tally,
     ) -> Result<(), OutOfMemory> {
+        if length > SLOTS_BETWEEN_LOOKS {
+            return self.in_parts(start, length, |heap, start, length| {
+                // SAFETY: the caller's range.
+                unsafe { heap.promote_range(start, length, tally) }
+            });
+        }
         for index in 0..length {
             // SAFETY: the caller's range.
             let slot = unsafe { start.add(index) };
@@ -291,6 +301,12 @@ impl Heap {
         reached_large: &mut Vec<*mut u64>,
         tally: &mut impl Tally,
     ) -> Result<(), OutOfMemory> {
+        if length > SLOTS_BETWEEN_LOOKS {
+            return self.in_parts(start, length, |heap, start, length| {
+                // SAFETY: the caller's range.
+                unsafe { heap.copy_range(start, length, reached_large, tally) }
+            });
+        }
         for index in 0..length {
             // SAFETY: the caller's range.
             let slot = unsafe { start.add(index) };
@@ -315,6 +331,24 @@ impl Heap {
                 }
                 reached_large.push(object);
             }
+        }
+        Ok(())
+    }
+
+    /// Hands a long range of slots over in parts, and looks between them whether the run is to end.
+    #[cold]
+    fn in_parts(
+        &mut self,
+        start: *mut u64,
+        length: usize,
+        mut part: impl FnMut(&mut Self, *mut u64, usize) -> Result<(), OutOfMemory>,
+    ) -> Result<(), OutOfMemory> {
+        for first in (0..length).step_by(SLOTS_BETWEEN_LOOKS) {
+            if self.is_run_ending() {
+                return Err(self.out_of_memory(0));
+            }
+            let n_slots = (length - first).min(SLOTS_BETWEEN_LOOKS);
+            part(self, start.wrapping_add(first), n_slots)?;
         }
         Ok(())
     }

@@ -50,7 +50,8 @@ impl Kind {
         1 | (self as u8) << 1
     }
 
-    fn from_header(header: u64) -> Option<Self> {
+    /// The kind of a header, or of its first byte.
+    pub(crate) fn from_header(header: u64) -> Option<Self> {
         Some(match header >> 1 & 0xf {
             0 => Self::Record,
             1 => Self::Closure,

@@ -21,6 +21,8 @@ pub struct HeapStats {
     pub copied_bytes: u64,
     /// The most bytes that were live after a major collection.
     pub max_live_bytes: u64,
+    /// The most bytes that were held after any collection: alive, or not yet found dead.
+    pub max_held_bytes: u64,
     /// Pauses by duration: entry `k` counts those shorter than `2^k` ns that no lower one counts.
     pub pauses: [u64; BUCKETS],
     /// The sum of all pauses.
@@ -38,6 +40,7 @@ impl Default for HeapStats {
             promoted_bytes: 0,
             copied_bytes: 0,
             max_live_bytes: 0,
+            max_held_bytes: 0,
             pauses: [0; BUCKETS],
             pause_total: Duration::ZERO,
             pause_max: Duration::ZERO,
@@ -78,7 +81,8 @@ impl fmt::Display for HeapStats {
         writeln!(f, "major collections  {:>15}", self.major_collections)?;
         writeln!(f, "promoted           {:>15} bytes", self.promoted_bytes)?;
         writeln!(f, "copied             {:>15} bytes", self.copied_bytes)?;
-        writeln!(f, "most live          {:>15} bytes", self.max_live_bytes)?;
+        writeln!(f, "most live (majors) {:>15} bytes", self.max_live_bytes)?;
+        writeln!(f, "most held          {:>15} bytes", self.max_held_bytes)?;
         let survival = match self.allocated_bytes {
             0 => 0.0,
             allocated => 100.0 * self.promoted_bytes as f64 / allocated as f64,

@@ -2,7 +2,11 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::machine::SIGNAL_BITS;
 
 /// How long a blocked read waits before it looks whether the run should end.
 const POLL_MILLISECONDS: i32 = 20;
@@ -14,7 +18,11 @@ pub struct HostIo {
     error: Box<dyn Write>,
     pub(super) arguments: Vec<Vec<u8>>,
     started: Instant,
+    attention: Attention,
 }
+
+/// The attention word of the machine that reads and writes, once there is one.
+type Attention = Arc<Mutex<Arc<AtomicU32>>>;
 
 enum Input {
     /// The process's standard input, read so that a signal is noticed while it blocks.
@@ -41,15 +49,21 @@ pub(super) enum Line {
 impl HostIo {
     /// The process's own input and output. Output is buffered: [`HostIo::flush`] when a run ends.
     pub fn process(arguments: Vec<Vec<u8>>) -> Self {
+        let attention = Attention::default();
+        let output = ProcessOutput {
+            attention: attention.clone(),
+            is_given_up: false,
+        };
         Self {
             input: Input::Process {
                 buffer: Vec::new(),
                 is_at_end: false,
             },
-            output: Box::new(io::BufWriter::with_capacity(1 << 16, io::stdout())),
+            output: Box::new(io::BufWriter::with_capacity(1 << 16, output)),
             error: Box::new(io::stderr()),
             arguments,
             started: Instant::now(),
+            attention,
         }
     }
 
@@ -66,6 +80,7 @@ impl HostIo {
             error: Box::new(error),
             arguments,
             started: Instant::now(),
+            attention: Attention::default(),
         }
     }
 
@@ -76,6 +91,14 @@ impl HostIo {
             error: Box::new(error),
             ..self
         }
+    }
+
+    /// Lets output that blocks be given up when this attention word asks for the end of a run.
+    pub(crate) fn watch(&mut self, attention: Arc<AtomicU32>) {
+        *self
+            .attention
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = attention;
     }
 
     /// Writes to the output.
@@ -132,7 +155,7 @@ impl HostIo {
                     if let Some(signal) = interrupted() {
                         return Ok(Line::Interrupted(signal));
                     }
-                    if is_readable()? {
+                    if is_ready(libc::STDIN_FILENO, libc::POLLIN)? {
                         *is_at_end = read_more(buffer)?;
                     }
                 }
@@ -141,12 +164,63 @@ impl HostIo {
     }
 }
 
-/// Waits a little for standard input. A read would be restarted after a signal and never notice
-/// it; `poll` is not restarted, and comes back by itself for the signal that came just before.
-fn is_readable() -> io::Result<bool> {
+/// The process's standard output, written so that a signal is noticed while it blocks.
+struct ProcessOutput {
+    attention: Attention,
+    /// Whether a run has ended because nobody reads: nothing is waited for after that.
+    is_given_up: bool,
+}
+
+/// The most bytes that a pipe takes at once without blocking, when it takes any.
+const PIPE_BYTES: usize = 4096;
+
+impl Write for ProcessOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        while !is_ready(libc::STDOUT_FILENO, libc::POLLOUT)? {
+            let attention = self
+                .attention
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            self.is_given_up |= attention.load(Relaxed) & SIGNAL_BITS != 0;
+            if self.is_given_up {
+                return Err(io::Error::other(GivenUp));
+            }
+        }
+        let part = &bytes[..bytes.len().min(PIPE_BYTES)];
+        // SAFETY: the buffer is as long as is said.
+        let count = unsafe { libc::write(libc::STDOUT_FILENO, part.as_ptr().cast(), part.len()) };
+        usize::try_from(count).map_err(|_| io::Error::last_os_error())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Output was given up because the run is to end and nobody reads.
+#[derive(Debug)]
+struct GivenUp;
+
+impl fmt::Display for GivenUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted while nobody reads")
+    }
+}
+
+impl std::error::Error for GivenUp {}
+
+/// Whether output was given up because the run is to end.
+pub(super) fn is_given_up(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<GivenUp>())
+}
+
+/// Waits a little until a descriptor is ready. A read or write would be restarted after a signal
+/// and never notice it; `poll` is not restarted, and comes back by itself for the signal that came
+/// just before.
+fn is_ready(fd: i32, events: i16) -> io::Result<bool> {
     let mut fd = libc::pollfd {
-        fd: libc::STDIN_FILENO,
-        events: libc::POLLIN,
+        fd,
+        events,
         revents: 0,
     };
     // SAFETY: one descriptor is passed, and one is counted.

@@ -5,22 +5,25 @@ use super::{HostCall, HostError};
 use crate::code::{LoadedFunction, signature_word};
 use crate::heap::{Kind, Value};
 use crate::interp::handlers::record::ref_field;
-use crate::memprof::{
-    CallStack, ClosureTracker, MemprofConfig, MemprofError, ProfileId, StackFrame,
-};
-use crate::safepoint::sample_external;
+use crate::memprof::{CallStack, ClosureTracker, MemprofConfig, MemprofError, StackFrame};
+use crate::safepoint::{sample_external, spend};
 
 /// The most memory outside the heap that is accounted for at once: the time that it takes grows
 /// with the samples in it.
 const MAX_EXTERNAL_BYTES: u64 = 4 << 30;
+
+/// How many calls of a stack are walked before somebody is asked whether the run is to end, and how
+/// many of them one unit of fuel pays for.
+const CALLS_PER_LOOK: usize = 1 << 10;
+const CALLS_PER_FUEL: usize = 1 << 4;
 
 /// Fields of a tracker.
 const N_CLOSURES: usize = ClosureTracker::SIGNATURES.len();
 
 pub(super) fn start(call: &mut HostCall) -> Result<(), HostError> {
     let started = config(call).and_then(|config| call.memprof_start(config));
-    let profile = call.memprof_result(started)?;
-    call.set_int(0, profile.number() as i64);
+    let number = call.memprof_result(started)?;
+    call.set_int(0, number as i64);
     Ok(())
 }
 
@@ -50,10 +53,13 @@ pub(super) fn stop(call: &mut HostCall) -> Result<(), HostError> {
 }
 
 pub(super) fn discard(call: &mut HostCall) -> Result<(), HostError> {
-    let profile = ProfileId(call.int(0) as u64);
+    let number = call.int(0) as u64;
     // SAFETY: the context is the running machine's.
     let ctx = unsafe { &mut *call.ctx() };
-    let discarded = ctx.profiling.memprof.discard(&mut ctx.heap, profile);
+    let discarded = ctx
+        .profiling
+        .memprof
+        .discard_of_program(&mut ctx.heap, number);
     call.memprof_result(discarded)
 }
 
@@ -72,13 +78,16 @@ pub(super) fn last_error(call: &mut HostCall) -> Result<(), HostError> {
 }
 
 pub(super) fn depth(call: &mut HostCall) -> Result<(), HostError> {
-    let depth = call.told_stack().map_or(0, |stack| stack.frames().count());
+    let depth = call.walk_told_stack(usize::MAX)?;
     call.set_int(0, depth as i64);
     Ok(())
 }
 
 pub(super) fn frame(call: &mut HostCall) -> Result<(), HostError> {
     let index = usize::try_from(call.int(0)).map_err(|_| HostError::Failed)?;
+    if call.walk_told_stack(index)? < index {
+        return Err(HostError::Failed);
+    }
     let stack = call.told_stack().ok_or(HostError::Failed)?;
     let text = match stack.frames().nth(index).ok_or(HostError::Failed)? {
         StackFrame::Op(location) => stack.program.describe(location),
@@ -137,7 +146,7 @@ pub(super) fn external_free(call: &mut HostCall) -> Result<(), HostError> {
 }
 
 impl HostCall {
-    fn memprof_start(&mut self, config: MemprofConfig) -> Result<ProfileId, MemprofError> {
+    fn memprof_start(&mut self, config: MemprofConfig) -> Result<u64, MemprofError> {
         let tracker = self.closure_tracker()?;
         // SAFETY: the context is the running machine's.
         let ctx = unsafe { &mut *self.ctx() };
@@ -170,6 +179,26 @@ impl HostCall {
             unsafe { (*self.ctx()).profiling.memprof.last_error = Some(error) };
             HostError::Failed
         })
+    }
+
+    /// Goes along the call stack of the block whose allocation is being told, paying for it: gives
+    /// how many calls it has, or `limit` if it has more.
+    fn walk_told_stack(&self, limit: usize) -> Result<usize, HostError> {
+        let Some(stack) = self.told_stack() else {
+            return Ok(0);
+        };
+        let mut calls = stack.calls();
+        let mut n_calls = 0;
+        loop {
+            let n_wanted = CALLS_PER_LOOK.min(limit - n_calls);
+            let n_more = calls.by_ref().take(n_wanted).count();
+            n_calls += n_more;
+            if n_more == 0 {
+                return Ok(n_calls);
+            }
+            // SAFETY: the context is the running machine's.
+            unsafe { spend(self.caller, (n_more / CALLS_PER_FUEL) as u64)? };
+        }
     }
 
     /// The call stack of the block whose allocation is being told.

@@ -20,9 +20,15 @@ use crate::isa::Signature;
 use crate::machine::{Context, Fault, HostTable, Machine, Obstacle, Trap};
 use crate::memprof::AllocOrigin;
 use crate::safepoint::{
-    Cause, collect_with_roots, header_source, make_room, switch_unit, take_attention,
+    Cause, PART_BYTES, collect_with_roots, header_source, in_parts, make_room, spend, switch_unit,
+    take_attention,
 };
 use crate::units::{self, Unit};
+
+/// Bytes of output that one unit of fuel pays for.
+const BYTES_PER_FUEL: usize = 1 << 10;
+/// Frames that one unit of fuel pays for, where a unit of profile data is switched.
+const FRAMES_PER_FUEL: usize = 1 << 4;
 
 /// Why a host function does not return to the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +45,8 @@ pub enum HostError {
     OutOfMemory(OutOfMemory),
     /// A signal asks for the end of the run.
     Interrupted(u8),
+    /// The work costs more fuel than there is: the run ends.
+    OutOfFuel,
 }
 
 impl From<HostError> for Obstacle {
@@ -50,6 +58,7 @@ impl From<HostError> for Obstacle {
             HostError::Io(message) => Self::Trap(Trap::Host(message)),
             HostError::OutOfMemory(error) => Self::from(error),
             HostError::Interrupted(signal) => Self::Trap(Trap::Interrupted(signal)),
+            HostError::OutOfFuel => Self::Trap(Trap::OutOfFuel),
         }
     }
 }
@@ -62,6 +71,7 @@ impl From<Obstacle> for HostError {
             Obstacle::ExitCode(code) => Self::Exit(code),
             Obstacle::Trap(Trap::OutOfMemory(error)) => Self::OutOfMemory(error),
             Obstacle::Trap(Trap::Interrupted(signal)) => Self::Interrupted(signal),
+            Obstacle::Trap(Trap::OutOfFuel) => Self::OutOfFuel,
             Obstacle::Trap(trap) => Self::Io(trap.to_string()),
         }
     }
@@ -278,10 +288,12 @@ impl HostCall {
                     None => make_room(self.caller, bytes, AllocOrigin::Deserialised)?,
                 }
             };
-            object
-                .add(2)
-                .cast::<u8>()
-                .copy_from_nonoverlapping(text.as_ptr(), text.len());
+            let to: *mut u8 = object.add(2).cast();
+            in_parts(self.caller, text.len(), |range| {
+                let from = text.as_ptr().add(range.start);
+                to.add(range.start)
+                    .copy_from_nonoverlapping(from, range.len());
+            })?;
             self.window().charge(bytes);
             self.window().set_r(u8::MAX - index, Value::pointer(object));
         }
@@ -326,8 +338,59 @@ impl HostCall {
         unsafe { (*self.ctx()).profiling.units.free(unit) }.map_err(|_| HostError::Failed)
     }
 
+    /// Pays fuel for work that takes longer than an op should, and looks whether the run is to end.
+    /// A host function that works for more than 100 us should call this now and then.
+    ///
+    /// # Errors
+    /// When there is not so much fuel, or somebody asks for the end of the run; the function should
+    /// return the error.
+    pub fn spend_fuel(&mut self, fuel: u64) -> Result<(), HostError> {
+        // SAFETY: the context is the running machine's.
+        unsafe { spend(self.caller, fuel)? };
+        Ok(())
+    }
+
+    /// Writes the string, or byte array, that is argument `index` of the `r` class, in parts.
+    ///
+    /// # Errors
+    /// As for [`HostCall::text`], or when it cannot be written.
+    fn write_text(
+        &mut self,
+        index: u8,
+        write: impl Fn(&mut HostIo, &[u8]) -> std::io::Result<()>,
+    ) -> Result<(), HostError> {
+        let mut start = 0;
+        loop {
+            let rest = &self.text(index)?[start..];
+            let part = rest[..rest.len().min(PART_BYTES)].to_vec();
+            if part.is_empty() {
+                return Ok(());
+            }
+            start += part.len();
+            let written = write(self.io(), &part);
+            written.map_err(|error| self.output_failed(&error))?;
+            self.spend_fuel((part.len() / BYTES_PER_FUEL) as u64)?;
+        }
+    }
+
+    /// What becomes of the run when output could not be written.
+    fn output_failed(&mut self, error: &std::io::Error) -> HostError {
+        if io::is_given_up(error)
+            && let Some(signal) = self.interrupted()
+        {
+            return HostError::Interrupted(signal);
+        }
+        match error.kind() {
+            // Whoever reads has read enough: end as if by the signal that most programs end by.
+            std::io::ErrorKind::BrokenPipe => HostError::Exit(128 + libc::SIGPIPE as u8),
+            _ => HostError::Io(format!("cannot write the output: {error}")),
+        }
+    }
+
     /// Makes a unit current, and gives the one that was; one that was freed fails.
     pub fn switch_unit(&mut self, unit: Unit) -> Result<Unit, HostError> {
+        // The frames that are open may have to be gone through.
+        self.spend_fuel((self.depth() / FRAMES_PER_FUEL) as u64)?;
         // SAFETY: a host call is a safepoint, with `sp` above the frames that are open.
         unsafe { switch_unit(self.ctx(), self.caller.sp, unit) }.map_err(|_| HostError::Failed)
     }

@@ -1,13 +1,12 @@
 //! The host functions that the `vm` command offers.
 
 use std::ffi::OsStr;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::io::Line;
-use super::{HostCall, HostError, Hosts, memprof};
+use super::{HostCall, HostError, HostIo, Hosts, memprof};
 use crate::interp::handlers::text::format_float;
 use crate::isa::Signature;
 use crate::units::Unit;
@@ -53,10 +52,7 @@ pub static STANDARD: &[StandardFunction] = &[
         "print",
         [0, 1, 0, 0],
         "writes a string to the output",
-        |call| {
-            let text = call.text(0)?.to_vec();
-            call.io().write(&text).map_err(output_failed)
-        },
+        |call| call.write_text(0, HostIo::write),
     ),
     function(
         "print_int",
@@ -64,7 +60,8 @@ pub static STANDARD: &[StandardFunction] = &[
         "writes an integer in decimal to the output",
         |call| {
             let text = call.int(0).to_string();
-            call.io().write(text.as_bytes()).map_err(output_failed)
+            let written = call.io().write(text.as_bytes());
+            written.map_err(|error| call.output_failed(&error))
         },
     ),
     function(
@@ -73,17 +70,15 @@ pub static STANDARD: &[StandardFunction] = &[
         "writes a double in decimal to the output",
         |call| {
             let text = format_float(call.float(0));
-            call.io().write(text.as_bytes()).map_err(output_failed)
+            let written = call.io().write(text.as_bytes());
+            written.map_err(|error| call.output_failed(&error))
         },
     ),
     function(
         "eprint",
         [0, 1, 0, 0],
         "writes a string to the error output",
-        |call| {
-            let text = call.text(0)?.to_vec();
-            call.io().write_error(&text).map_err(output_failed)
-        },
+        |call| call.write_text(0, HostIo::write_error),
     ),
     function(
         "read_line",
@@ -335,14 +330,6 @@ fn unit_of(call: &HostCall) -> Result<Unit, HostError> {
 fn unary(call: &mut HostCall, function: fn(f64) -> f64) -> Result<(), HostError> {
     call.set_float(0, function(call.float(0)));
     Ok(())
-}
-
-fn output_failed(error: io::Error) -> HostError {
-    match error.kind() {
-        // Whoever reads has read enough: end as if by the signal that most programs end by.
-        io::ErrorKind::BrokenPipe => HostError::Exit(128 + libc::SIGPIPE as u8),
-        _ => HostError::Io(format!("cannot write the output: {error}")),
-    }
 }
 
 fn read_line(call: &mut HostCall) -> Result<(), HostError> {

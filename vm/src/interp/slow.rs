@@ -97,10 +97,7 @@ outlined! {
         }
     }
     fn unwind(m) -> Way {
-        match safepoint::unwind(m) {
-            true => Way::Resume,
-            false => Way::Stop,
-        }
+        safepoint::way_after(m, safepoint::unwind(m))
     }
     fn look_at_attention(m) -> Way {
         safepoint::settle(m, || safepoint::look_at_attention(m))

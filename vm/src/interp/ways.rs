@@ -111,6 +111,7 @@ impl Machine {
                 Way::Again => self.go(self.pc),
                 Way::Next => self.next(),
                 Way::Resume => self.resume_attentive(),
+                Way::Collect => self.enter(slow::collect),
                 Way::Raise => self.enter(slow::raise_fault),
                 Way::Stop => self.stop(),
             }

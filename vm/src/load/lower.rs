@@ -237,8 +237,15 @@ impl<'a> Lowering<'a> {
                 let cost = self.fuel_block_length(position);
                 self.emit(branch::fuel, [0; 4], cost as i32);
             }
+            let first_word = self.op_of_word.len();
             position += match self.config.fuses.then(|| self.fuse(position)).flatten() {
-                Some(fused) => fused,
+                Some(fused) => {
+                    // Only the last op of a run calls, jumps or returns, so that is where the
+                    // machine stands at these words if anybody asks.
+                    let last = self.op_of(position + fused - 1) as u32;
+                    self.op_of_word[first_word..].fill(last);
+                    fused
+                }
                 None => {
                     self.select(&self.facts.ops[op]);
                     1

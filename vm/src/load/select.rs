@@ -6,7 +6,7 @@ use super::Charge;
 use super::elided::is_tail_call;
 use super::lower::{Callee, Lowering};
 use crate::code::{Handler, Mode, signature_word};
-use crate::heap::Value;
+use crate::heap::{Kind, Value};
 use crate::interp::handlers::record::list_words;
 use crate::interp::handlers::{
     arithmetic as int, array, branch, call, charge, float, mode, record, text,
@@ -241,16 +241,20 @@ impl Lowering<'_> {
             },
             Op::GetTag { dst, record } => self.emit(record::tag, [dst.0, r(record.0), 0, 0], 0),
             Op::NewR { dst, length, fill } => {
-                self.emit(array::new_r, [r(dst.0), length.0, r(fill.0), 0], source);
+                let kind = Kind::RefArray.header_byte();
+                self.emit(array::new_r, [r(dst.0), length.0, r(fill.0), kind], source);
             },
             Op::NewI { dst, length, fill } => {
-                self.emit(array::new_i, [r(dst.0), length.0, fill.0, 0], source);
+                let kind = Kind::IntArray.header_byte();
+                self.emit(array::new_i, [r(dst.0), length.0, fill.0, kind], source);
             },
             Op::NewF { dst, length, fill } => {
-                self.emit(array::new_f, [r(dst.0), length.0, fill.0, 0], source);
+                let kind = Kind::FloatArray.header_byte();
+                self.emit(array::new_f, [r(dst.0), length.0, fill.0, kind], source);
             },
             Op::NewB { dst, length, fill } => {
-                self.emit(array::new_b, [r(dst.0), length.0, fill.0, 0], source);
+                let kind = Kind::ByteArray.header_byte();
+                self.emit(array::new_b, [r(dst.0), length.0, fill.0, kind], source);
             },
             Op::GetR { dst, array, index } => {
                 self.emit(array::get_r, [r(dst.0), r(array.0), index.0, 0], 0);
@@ -354,11 +358,14 @@ impl Lowering<'_> {
 
     fn data(&mut self, dst: u8, constant: u32) {
         let (kind, address, length) = match &self.module.constants[constant as usize] {
-            Constant::Text(bytes) | Constant::Bytes(bytes) => (0, bytes.as_ptr(), bytes.len()),
-            Constant::Ints(values) => (1, values.as_ptr().cast(), values.len()),
-            Constant::Floats(values) => (2, values.as_ptr().cast(), values.len()),
+            Constant::Text(bytes) | Constant::Bytes(bytes) => {
+                (Kind::ByteArray, bytes.as_ptr(), bytes.len())
+            }
+            Constant::Ints(values) => (Kind::IntArray, values.as_ptr().cast(), values.len()),
+            Constant::Floats(values) => (Kind::FloatArray, values.as_ptr().cast(), values.len()),
         };
-        self.emit(array::data, [r(dst), kind, 0, 0], self.header_source());
+        let operands = [r(dst), 0, 0, kind.header_byte()];
+        self.emit(array::data, operands, self.header_source());
         self.emit_data(address.expose_provenance() as u64, length as u64);
     }
 

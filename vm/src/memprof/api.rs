@@ -186,16 +186,22 @@ impl<'a> CallStack<'a> {
         self.call
     }
 
-    /// The calls, innermost first, cut to the profile's call stack size (S22).
-    pub fn frames(&self) -> impl Iterator<Item = StackFrame> + use<'a> {
-        let (calls, program) = (self.calls, self.program);
+    /// What stands for each call in the machine's tree, innermost first, cut to the profile's call
+    /// stack size (S22).
+    pub(crate) fn calls(&self) -> impl Iterator<Item = CallId> + use<'a> {
+        let calls = self.calls;
         let inner = (self.call != CallTree::ROOT).then_some(self.call);
         std::iter::successors(inner, move |&call| {
             let parent = calls.parent(call);
             (parent != CallTree::ROOT).then_some(parent)
         })
         .take(self.limit)
-        .filter_map(move |call| {
+    }
+
+    /// The calls, innermost first, cut to the profile's call stack size (S22).
+    pub fn frames(&self) -> impl Iterator<Item = StackFrame> + use<'a> {
+        let (calls, program) = (self.calls, self.program);
+        self.calls().filter_map(move |call| {
             let site = Site(calls.site(call));
             let location = program.location(program.pc_of_site(site)?)?;
             Some(match site.is_exact() {

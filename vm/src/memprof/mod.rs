@@ -50,7 +50,7 @@ pub use api::{
 pub(crate) use events::Armed;
 pub(crate) use figures::{Adder, Figures, MemoryParts};
 pub(crate) use profiles::ClosureTracker;
-pub(crate) use sample::{BudgetExceeded, NextBlock, StackTop};
+pub(crate) use sample::{NextBlock, NotSampled, StackTop};
 
 use std::collections::{HashMap, VecDeque};
 

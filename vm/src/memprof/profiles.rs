@@ -64,11 +64,15 @@ impl std::fmt::Debug for Listener {
 #[derive(Debug)]
 pub(super) struct ProfileState {
     pub(super) sampler: WordSampler,
+    /// Samples of the block that comes next, as far as they have been drawn beforehand.
+    pub(super) n_drawn: u64,
     pub(super) callstack_size: usize,
     has_lines: bool,
     is_exclusive: bool,
     pub(super) is_running: bool,
     pub(super) listener: Listener,
+    /// The number by which the program knows it, if the program has started it.
+    program_number: Option<u64>,
 }
 
 impl ProfileState {
@@ -87,9 +91,12 @@ pub(super) struct Profiles {
     generations: Vec<u64>,
     /// Closures of bytecode trackers, five for each place. Roots of collections.
     pub(super) closures: Vec<u64>,
+    /// How many profiles the program has started: their numbers count them, so that the program
+    /// does not see whether there are others.
+    n_of_program: u64,
 }
 
-/// How many profiles there can be at once.
+/// How many profiles there can be at once: half of them are the program's.
 const MAX_PROFILES: usize = 1 << 10;
 
 impl Profiles {
@@ -100,6 +107,13 @@ impl Profiles {
             .map(|one| one.sampler.next())
             .min()
             .unwrap_or(u64::MAX)
+    }
+
+    /// Forgets samples that were drawn beforehand, for a block that will not be made.
+    pub(super) fn forget_drawn(&mut self) {
+        for state in self.states.iter_mut().flatten() {
+            state.n_drawn = 0;
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -160,10 +174,21 @@ impl Profiles {
         is_there.then_some(place as u16)
     }
 
+    /// The place of a profile of the program's that is not discarded.
+    fn place_of_program(&self, number: u64) -> Option<u16> {
+        let is_it = |one: &Option<ProfileState>| {
+            one.as_ref()
+                .is_some_and(|one| one.program_number == Some(number))
+        };
+        self.states.iter().position(is_it).map(|place| place as u16)
+    }
+
     fn add(&mut self, state: ProfileState) -> Result<(u16, ProfileId), MemprofError> {
         let free = self.states.iter().position(Option::is_none);
         let place = free.unwrap_or(self.states.len());
-        if place >= MAX_PROFILES {
+        let is_of_same = |one: &&ProfileState| one.has_closures() == state.has_closures();
+        let n_of_same = self.states.iter().flatten().filter(is_of_same).count();
+        if n_of_same >= MAX_PROFILES / 2 {
             return Err(MemprofError::TooManyProfiles);
         }
         if free.is_none() {
@@ -207,14 +232,16 @@ impl Memprof {
         self.start_with(heap, config, Listener::Native(tracker), None)
     }
 
-    /// Starts a profile with a bytecode tracker (S8).
+    /// Starts a profile with a bytecode tracker (S8). Gives the number by which the program knows
+    /// it.
     pub(crate) fn start_closures(
         &mut self,
         heap: &mut Heap,
         config: MemprofConfig,
         tracker: ClosureTracker,
-    ) -> Result<ProfileId, MemprofError> {
-        self.start_with(heap, config, Listener::Closures, Some(tracker))
+    ) -> Result<u64, MemprofError> {
+        self.start_with(heap, config, Listener::Closures, Some(tracker))?;
+        Ok(self.profiles.n_of_program)
     }
 
     fn start_with(
@@ -229,8 +256,10 @@ impl Memprof {
         if config.exclusive && self.profiles.exclusive().is_some() {
             return Err(MemprofError::AlreadyStarted);
         }
+        let program_number = closures.map(|_| self.profiles.n_of_program + 1);
         let (place, profile) = self.profiles.add(ProfileState {
             sampler,
+            n_drawn: 0,
             callstack_size: config
                 .callstack_size
                 .map_or(usize::MAX, |size| size as usize),
@@ -238,7 +267,9 @@ impl Memprof {
             is_exclusive: config.exclusive,
             is_running: true,
             listener,
+            program_number,
         })?;
+        self.profiles.n_of_program += program_number.is_some() as u64;
         if let Some(ClosureTracker(closures)) = closures {
             self.profiles.set_closures(place, closures);
         }
@@ -295,10 +326,24 @@ impl Memprof {
         heap: &mut Heap,
         profile: ProfileId,
     ) -> Result<(), MemprofError> {
-        let place = self
-            .profiles
-            .place(profile)
-            .ok_or(MemprofError::AlreadyDiscarded)?;
+        self.discard_if_stopped(heap, self.profiles.place(profile))
+    }
+
+    /// Discards the profile that the program knows by this number (S11).
+    pub(crate) fn discard_of_program(
+        &mut self,
+        heap: &mut Heap,
+        number: u64,
+    ) -> Result<(), MemprofError> {
+        self.discard_if_stopped(heap, self.profiles.place_of_program(number))
+    }
+
+    fn discard_if_stopped(
+        &mut self,
+        heap: &mut Heap,
+        place: Option<u16>,
+    ) -> Result<(), MemprofError> {
+        let place = place.ok_or(MemprofError::AlreadyDiscarded)?;
         if self
             .profiles
             .state(place)

@@ -25,15 +25,23 @@ pub(crate) struct NextBlock {
     pub(crate) is_born_young: bool,
 }
 
-/// A budget forbids an allocation.
-pub(crate) struct BudgetExceeded;
+/// Why words are not sampled, and so must not be allocated.
+pub(crate) enum NotSampled {
+    /// A budget forbids them.
+    BudgetExceeded,
+    /// Whoever was asked wanted it to stop.
+    Stopped,
+}
+
+/// How many samples are drawn, on average, before somebody is asked whether to go on.
+const SAMPLES_PER_PART: f64 = 2048.0;
 
 impl Memprof {
     /// Samples the next `words` words for all profiles, and hands the index of each one's block to
-    /// `keep`.
+    /// `keep`. Of many words it asks now and then whether to go on.
     ///
     /// # Errors
-    /// When a budget forbids the words; then none is sampled.
+    /// When a budget forbids the words, or it is not to go on; then none is sampled.
     ///
     /// # Safety
     /// `top` is where the machine of this program stands.
@@ -44,8 +52,9 @@ impl Memprof {
         program: &mut Program,
         top: StackTop,
         block: NextBlock,
+        goes_on: impl FnMut() -> bool,
         mut keep: impl FnMut(&mut Heap, u32),
-    ) -> Result<(), BudgetExceeded> {
+    ) -> Result<(), NotSampled> {
         let NextBlock {
             words,
             origin,
@@ -53,14 +62,17 @@ impl Memprof {
         } = block;
         let from = self.clock(heap);
         let to = from.saturating_add(words);
+        if words as f64 > SAMPLES_PER_PART && !self.draw_in_parts(from, to, goes_on) {
+            return Err(NotSampled::Stopped);
+        }
         if self.budgets.next_end() < to && self.budgets.exceed(to, top.sp) {
             self.watch(heap);
-            return Err(BudgetExceeded);
+            return Err(NotSampled::BudgetExceeded);
         }
         let mut call = None;
         let mut next_sample = u64::MAX;
         for (place, state) in self.profiles.running() {
-            if state.sampler.next() < to {
+            if state.sampler.next() < to || state.n_drawn > 0 {
                 let wanted = call.is_none().then(|| {
                     let calls = &self.calls;
                     // SAFETY: the caller's promise.
@@ -69,7 +81,8 @@ impl Memprof {
                             .call_stack(calls, program, top.first, top.sp, top.pc)
                     }
                 });
-                let n_samples = state.sampler.take(from, to);
+                let drawn = std::mem::take(&mut state.n_drawn);
+                let n_samples = drawn + state.sampler.take(from, to);
                 if let Some(wanted) = wanted {
                     let found = |wanted| self.stack.found(&mut self.calls, wanted);
                     call = wanted.map(found);
@@ -115,6 +128,28 @@ impl Memprof {
         Ok(())
     }
 
+    /// Draws the samples of a long block, so many at a time, and asks in between whether to go on.
+    /// If not, those that were drawn are lost.
+    #[cold]
+    #[inline(never)]
+    fn draw_in_parts(&mut self, from: u64, to: u64, mut goes_on: impl FnMut() -> bool) -> bool {
+        let mut is_stopped = false;
+        for (_, state) in self.profiles.running() {
+            let part_words = (SAMPLES_PER_PART / state.sampler.rate()) as u64;
+            let mut start = from;
+            while !is_stopped && start < to && state.sampler.next() < to {
+                let end = to.min(start.saturating_add(part_words));
+                state.n_drawn += state.sampler.take(start, end);
+                start = end;
+                is_stopped = !goes_on();
+            }
+        }
+        if is_stopped {
+            self.profiles.forget_drawn();
+        }
+        !is_stopped
+    }
+
     /// Accounts for memory outside the heap, which is sampled like a block without a header (S6).
     /// Gives the number by which it is freed: whether somebody samples makes no difference to it.
     ///
@@ -129,7 +164,8 @@ impl Memprof {
         program: &mut Program,
         top: StackTop,
         words: u64,
-    ) -> Result<u64, BudgetExceeded> {
+        goes_on: impl FnMut() -> bool,
+    ) -> Result<u64, NotSampled> {
         if !self.is_suspended() {
             let clock = self.clock(heap);
             let mut blocks = Vec::new();
@@ -140,7 +176,7 @@ impl Memprof {
             };
             let keep = |_: &mut Heap, index| blocks.push((index, clock));
             // SAFETY: the caller's promise.
-            unsafe { self.sample(heap, program, top, block, keep)? };
+            unsafe { self.sample(heap, program, top, block, goes_on, keep)? };
             self.external_words = self.external_words.saturating_add(words);
             self.watch(heap);
             if !blocks.is_empty() {

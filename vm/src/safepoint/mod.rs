@@ -6,6 +6,7 @@
 //! | `room` | an allocation that has met its limit: budgets, samples, a collection |
 //! | `collect` | collections, with all the machine's roots |
 //! | `attention` | signals, snapshots, fuel |
+//! | `work` | what takes long: it is done in parts |
 //! | `raise` | exceptions and faults, and the end of a run by them |
 //! | `callbacks` | events of memory profiles that a program wants to hear of |
 //! | `switch` | contexts and units of profile data |
@@ -25,12 +26,14 @@ mod collect;
 mod raise;
 mod room;
 mod switch;
+mod work;
 
 pub(crate) use attention::{look_at_attention, take_attention};
 pub(crate) use collect::{Cause, census_at_end, collect_with_roots};
 pub(crate) use raise::{make_fault, unwind};
 pub(crate) use room::{header_source, make_room, sample_external};
 pub(crate) use switch::{context_of, make_wanted_context, switch_unit};
+pub(crate) use work::{PART_BYTES, in_parts, spend};
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::Relaxed;
@@ -47,6 +50,8 @@ pub(crate) enum Way {
     Next,
     /// Where `control.resume` says.
     Resume,
+    /// With the same word, when there is room for `control.request_bytes`.
+    Collect,
     /// The fault in `control.fault` is raised.
     Raise,
     /// The run ends: `control.exit` says why.
@@ -60,14 +65,26 @@ pub(crate) enum Way {
 #[inline(always)]
 pub(crate) unsafe fn settle(m: Machine, work: impl FnOnce() -> Result<Way, Obstacle>) -> Way {
     match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(Ok(way)) => way,
         // SAFETY: the caller's promise.
-        Ok(Err(obstacle)) => unsafe { meet(m, obstacle) },
+        Ok(result) => unsafe { way_after(m, result) },
         Err(payload) => {
             // SAFETY: the context is the machine's.
             unsafe { (*m.ctx).control.exit = Exit::Panicked(payload) };
             Way::Stop
         }
+    }
+}
+
+/// How a run goes on after work in which no code of the embedder's runs.
+///
+/// # Safety
+/// As for [`settle`].
+#[inline(always)]
+pub(crate) unsafe fn way_after(m: Machine, result: Result<Way, Obstacle>) -> Way {
+    match result {
+        Ok(way) => way,
+        // SAFETY: the caller's promise.
+        Err(obstacle) => unsafe { meet(m, obstacle) },
     }
 }
 

@@ -2,10 +2,13 @@
 
 use super::room::header_source;
 use super::switch::context_of;
-use super::{callbacks, make_room};
+use super::{Way, callbacks, make_room, spend};
 use crate::heap::{Value, record_header};
 use crate::machine::{Backtrace, Exit, FAULT_TAG, Machine, Obstacle, Resume};
 use crate::memprof::AllocOrigin;
+
+/// How many frames an exception leaves before the machine looks whether the run is to end.
+const FRAMES_BETWEEN_LOOKS: usize = 1 << 10;
 
 /// Makes the record that a fault is and puts it among the roots, as the exception to raise.
 ///
@@ -40,19 +43,22 @@ pub(crate) unsafe fn make_fault(m: Machine) -> Result<(), Obstacle> {
     }
 }
 
-/// Finds the handler of the exception among the roots and sets `control.resume` to it; `false` when
-/// there is none and the run ends.
+/// Finds the handler of the exception among the roots and sets `control.resume` to it, or ends the
+/// run when there is none.
+///
+/// # Errors
+/// When somebody asks for the end of the run meanwhile.
 ///
 /// # Safety
 /// As for [`make_fault`].
-#[inline(never)]
-pub(crate) unsafe fn unwind(m: Machine) -> bool {
+pub(crate) unsafe fn unwind(m: Machine) -> Result<Way, Obstacle> {
     let ctx = m.ctx;
     // SAFETY: frames from `sp` down to the run's first one are whole; each `pc` in them but the
     // first one's follows a call's words.
     unsafe {
         let program = &*(*ctx).program;
         let mut at = m.place();
+        let mut n_frames = 0_usize;
         while let Some((function, op)) = program.op_at(at.pc) {
             if let Some(handler) = function.handler_of(op) {
                 at.pc = handler.target;
@@ -70,7 +76,11 @@ pub(crate) unsafe fn unwind(m: Machine) -> bool {
                 let memprof = &mut (*ctx).profiling.memprof;
                 memprof.unwind(&mut *(*ctx).program, first, at.sp);
                 callbacks::arm_here(machine);
-                return true;
+                return Ok(Way::Resume);
+            }
+            n_frames += 1;
+            if n_frames.is_multiple_of(FRAMES_BETWEEN_LOOKS) {
+                spend(m, 0)?;
             }
             let mut below = at.sp.sub(1);
             let mut frame = *below;
@@ -92,6 +102,6 @@ pub(crate) unsafe fn unwind(m: Machine) -> bool {
             };
         }
         (*ctx).control.exit = Exit::Uncaught(Backtrace::take(program, m.pc, m.sp));
-        false
+        Ok(Way::Stop)
     }
 }

@@ -1,17 +1,20 @@
 //! Room for an allocation that has met its limit: a budget may forbid it, a profile may sample it,
 //! and there may be a collection first.
 
-use super::{Cause, collect_with_roots, telling_trackers};
+use super::{Cause, collect_with_roots, spend, telling_trackers};
 use crate::code::Pc;
 use crate::heap::{HeaderSource, Heap, SMALL_LIMIT_BYTES};
 use crate::machine::{Context, Fault, Machine, Obstacle};
-use crate::memprof::{AllocOrigin, BudgetExceeded, NextBlock, StackTop};
+use crate::memprof::{AllocOrigin, NextBlock, NotSampled, StackTop};
+
+/// Words outside the heap whose accounting costs one unit of fuel, whether they are sampled or not.
+const EXTERNAL_WORDS_PER_FUEL: u64 = 1 << 7;
 
 /// Makes room for an allocation of `bytes` that has met the limit, and samples the block that it
 /// will make. The allocation must be done next, and nothing else may be allocated before.
 ///
 /// # Errors
-/// When a budget forbids it, or there is no memory.
+/// When a budget forbids it, there is no memory, or somebody asks for the end of the run.
 ///
 /// # Safety
 /// The registers are those of the machine at a word of the running program.
@@ -87,11 +90,13 @@ unsafe fn sample(
     // SAFETY: the caller's promise; the parts of the context are apart.
     unsafe {
         let top = stack_top(m);
-        let sampled = telling_trackers(ctx, || {
-            let memprof = &mut (*ctx).profiling.memprof;
-            memprof.sample(&mut (*ctx).heap, &mut *(*ctx).program, top, block, keep)
-        });
-        sampled.map_err(Obstacle::from)
+        sample_attentively(m, |goes_on| {
+            telling_trackers(ctx, || {
+                let memprof = &mut (*ctx).profiling.memprof;
+                let program = &mut *(*ctx).program;
+                memprof.sample(&mut (*ctx).heap, program, top, block, goes_on, keep)
+            })
+        })
     }
 }
 
@@ -99,7 +104,7 @@ unsafe fn sample(
 /// [`Memprof::sample_external`](crate::memprof::Memprof::sample_external).
 ///
 /// # Errors
-/// When a budget forbids it.
+/// When a budget forbids it, there is no fuel for it, or somebody asks for the end of the run.
 ///
 /// # Safety
 /// As for [`make_room`].
@@ -108,11 +113,14 @@ pub(crate) unsafe fn sample_external(m: Machine, words: u64) -> Result<u64, Obst
     // SAFETY: the caller's promise; the parts of the context are apart.
     unsafe {
         let top = stack_top(m);
-        let sampled = telling_trackers(ctx, || {
-            let memprof = &mut (*ctx).profiling.memprof;
-            memprof.sample_external(&mut (*ctx).heap, &mut *(*ctx).program, top, words)
-        });
-        sampled.map_err(Obstacle::from)
+        spend(m, words / EXTERNAL_WORDS_PER_FUEL)?;
+        sample_attentively(m, |goes_on| {
+            telling_trackers(ctx, || {
+                let memprof = &mut (*ctx).profiling.memprof;
+                let program = &mut *(*ctx).program;
+                memprof.sample_external(&mut (*ctx).heap, program, top, words, goes_on)
+            })
+        })
     }
 }
 
@@ -125,9 +133,22 @@ unsafe fn stack_top(m: Machine) -> StackTop {
     }
 }
 
-impl From<BudgetExceeded> for Obstacle {
-    fn from(_: BudgetExceeded) -> Self {
-        Self::Fault(Fault::BudgetExceeded)
+/// Samples, and looks whether the run is to end whenever the profiles ask.
+#[inline]
+unsafe fn sample_attentively<T>(
+    m: Machine,
+    sample: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, NotSampled>,
+) -> Result<T, Obstacle> {
+    let mut obstacle = None;
+    let mut goes_on = || {
+        // SAFETY: the caller passes a machine with its context.
+        obstacle = unsafe { spend(m, 0) }.err();
+        obstacle.is_none()
+    };
+    match sample(&mut goes_on) {
+        Ok(result) => Ok(result),
+        Err(NotSampled::BudgetExceeded) => Err(Obstacle::Fault(Fault::BudgetExceeded)),
+        Err(NotSampled::Stopped) => Err(obstacle.expect("what has stopped it")),
     }
 }
 

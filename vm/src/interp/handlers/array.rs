@@ -3,19 +3,23 @@
 //! Allocation here is a call into the heap, so it charges the node that is current without
 //! asking: with no profile that is a node nobody reads.
 
-use crate::heap::{HeaderSource, Kind, LOG, Value, array_bytes};
-use crate::machine::Fault;
-use crate::machine::Machine;
+use std::ops::Range;
+use std::ptr;
 
-/// The most elements that an array may have.
-const MAX_LENGTH: u64 = 1 << 40;
+use super::bulk;
+use crate::heap::{HeaderSource, Kind, LOG, Value, array_bytes};
+use crate::machine::{Fault, Machine};
+use crate::safepoint::PART_BYTES;
+
+/// The most elements that an array may have to be filled at once; see `bulk.rs`.
+pub(super) const SHORT_LENGTH: u64 = PART_BYTES as u64 / 8;
 
 /// An array of `i[length]` elements, not filled, or the way on without it.
 macro_rules! allocate {
     ($m:ident, $kind:expr, $length:expr) => {{
         let length = $length;
-        if length > MAX_LENGTH {
-            return $m.fault(Fault::IndexOutOfBounds);
+        if length > SHORT_LENGTH {
+            return $m.enter(bulk::new_long);
         }
         let bytes = array_bytes($kind, length as usize).unwrap_or(usize::MAX);
         let source = HeaderSource::of_operand($m.word().e);
@@ -30,7 +34,7 @@ macro_rules! allocate {
 }
 
 handlers! {
-    /// `r[a] = an array of i[b] references r[c]`
+    /// `r[a] = an array of i[b] references r[c]`. (In all of these `d` is the kind, for `bulk.rs`)
     fn new_r(m) {
         let w = m.word();
         let array = allocate!(m, Kind::RefArray, m.i(w.b));
@@ -63,15 +67,12 @@ handlers! {
         m.set_r(w.a, Value::pointer(array));
         m.next()
     }
-    /// `r[a] = an array of kind b with the elements that the data word points to: y of them`
+    /// `r[a] = an array of kind d with the elements that the data word points to: y of them`
     fn data(m) {
         let w = m.word();
         let source = (*m.pc.add(1)).data;
-        let kind = match w.b {
-            0 => Kind::ByteArray,
-            1 => Kind::IntArray,
-            _ => Kind::FloatArray,
-        };
+        if source.y > SHORT_LENGTH { return m.enter(bulk::data_long); }
+        let kind = Kind::from_header(w.d as u64).unwrap_unchecked();
         let array = allocate!(m, kind, source.y);
         let size = if kind == Kind::ByteArray { 1 } else { 8 };
         let bytes = source.y as usize * size;
@@ -174,9 +175,14 @@ handlers! {
     }
     /// `copy i[e] elements of r[c] from i[d] on to r[a] at i[b]`
     fn copy(m) {
-        match copy_elements(m) {
-            None => m.next(),
-            Some(fault) => m.fault(fault),
+        if m.i(m.word().e as u8) > SHORT_LENGTH { return m.enter(bulk::copy_many); }
+        match checked_copy(m) {
+            Ok(copy) => {
+                copy.remember(m, 0..copy.bytes);
+                copy.to.copy_from(copy.from, copy.bytes);
+                m.next()
+            }
+            Err(fault) => m.fault(fault),
         }
     }
 }
@@ -199,21 +205,47 @@ unsafe fn fill(elements: *mut u64, length: u64, word: u64) {
     }
 }
 
-/// The work of `copy`: `None`, or why it cannot be done.
+/// A copy from array to array that may be done.
+#[derive(Clone, Copy)]
+pub(super) struct Copy {
+    pub(super) to: *mut u8,
+    pub(super) from: *const u8,
+    pub(super) bytes: usize,
+    /// The array that receives references and is not remembered yet; else null.
+    unremembered: *mut u64,
+}
+
+impl Copy {
+    /// Has the heap remember the references that this range of bytes is going to hold.
+    #[inline(always)]
+    pub(super) unsafe fn remember(self, m: Machine, range: Range<usize>) {
+        if !self.unremembered.is_null() {
+            for offset in range.step_by(8) {
+                // SAFETY: the slots lie in the array, as was checked.
+                unsafe {
+                    let slot = self.to.add(offset).cast();
+                    (*m.ctx).heap.remember(self.unremembered, slot);
+                }
+            }
+        }
+    }
+}
+
+/// What `copy` is to do, or why it cannot.
 #[inline(always)]
-unsafe fn copy_elements(m: Machine) -> Option<Fault> {
+pub(super) unsafe fn checked_copy(m: Machine) -> Result<Copy, Fault> {
     // SAFETY: as for all handlers; bounds are checked here before anything is copied.
     unsafe {
         let w = m.word();
         let (Some(to), Some(from)) = (m.r(w.a).object(), m.r(w.c).object()) else {
-            return Some(Fault::WrongKind);
+            return Err(Fault::WrongKind);
         };
         let (to_kind, from_kind) = (kind_byte(to), kind_byte(from));
         let is_text_to_bytes =
             to_kind == Kind::ByteArray.header_byte() && from_kind == Kind::Text.header_byte();
         let is_array = !matches!(to_kind, RECORD | CLOSURE) && to_kind != Kind::Text.header_byte();
         if !is_array || !(to_kind == from_kind || is_text_to_bytes) {
-            return Some(Fault::WrongKind);
+            return Err(Fault::WrongKind);
         }
         let (to_index, from_index, count) = (m.i(w.b), m.i(w.d), m.i(w.e as u8));
         let fits = |array: *mut u64, index: u64| {
@@ -222,25 +254,22 @@ unsafe fn copy_elements(m: Machine) -> Option<Fault> {
                 .is_some_and(|end| end <= *array.add(1))
         };
         if !fits(to, to_index) || !fits(from, from_index) {
-            return Some(Fault::IndexOutOfBounds);
+            return Err(Fault::IndexOutOfBounds);
         }
-        let (to_index, from_index, count) =
-            (to_index as usize, from_index as usize, count as usize);
-        if to_kind == Kind::ByteArray.header_byte() {
-            let source = from.add(2).cast::<u8>().add(from_index);
-            to.add(2)
-                .cast::<u8>()
-                .add(to_index)
-                .copy_from(source, count);
-            return None;
-        }
-        if to_kind == Kind::RefArray.header_byte() && *to & LOG != 0 {
-            for index in 0..count {
-                (*m.ctx).heap.remember(to, to.add(2 + to_index + index));
-            }
-        }
-        to.add(2 + to_index)
-            .copy_from(from.add(2 + from_index), count);
-        None
+        let is_bytes = to_kind == Kind::ByteArray.header_byte();
+        let size = if is_bytes { 1 } else { 8 };
+        let element =
+            |array: *mut u64, index: u64| array.add(2).cast::<u8>().add(index as usize * size);
+        let has_refs = to_kind == Kind::RefArray.header_byte();
+        Ok(Copy {
+            to: element(to, to_index),
+            from: element(from, from_index),
+            bytes: count as usize * size,
+            unremembered: if has_refs && *to & LOG != 0 {
+                to
+            } else {
+                ptr::null_mut()
+            },
+        })
     }
 }

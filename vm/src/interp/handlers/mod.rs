@@ -103,6 +103,7 @@ macro_rules! outlined {
 pub(crate) mod arithmetic;
 pub(crate) mod array;
 pub(crate) mod branch;
+mod bulk;
 pub(crate) mod call;
 pub(crate) mod float;
 pub(crate) mod fused;

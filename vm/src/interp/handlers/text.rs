@@ -1,44 +1,29 @@
 //! Strings. Their work is done by functions that are not handlers, so that what they need of the
 //! native stack is not needed by the loop.
 
+use super::bulk;
 use crate::heap::{HeaderSource, Kind, Value, array_bytes, bytes_of};
-use crate::machine::Fault;
-use crate::machine::Machine;
-
-/// What came of an op that allocates a string.
-enum Made {
-    Done,
-    /// Collect for this many bytes first.
-    Collect(usize),
-    Fault(Fault),
-}
-
-/// Ends a handler by what came of its work.
-macro_rules! end_with {
-    ($m:ident, $made:expr) => {
-        match $made {
-            Made::Done => $m.next(),
-            Made::Collect(bytes) => $m.collect(bytes),
-            Made::Fault(fault) => $m.fault(fault),
-        }
-    };
-}
+use crate::machine::{Fault, Machine, Obstacle};
+use crate::safepoint::{PART_BYTES, Way, in_parts, way_after};
 
 handlers! {
     /// `r[a] = r[b] followed by r[c]`
-    fn cat(m) { end_with!(m, m.outlined(concatenate)) }
+    fn cat(m) { m.follow(m.outlined(concatenate)) }
     /// `r[a] = i[d] bytes of r[b] from i[c] on`
-    fn sub_str(m) { end_with!(m, m.outlined(substring)) }
+    fn sub_str(m) { m.follow(m.outlined(substring)) }
     /// `r[a] = i[b] in decimal`
-    fn str_of_int(m) { end_with!(m, m.outlined(text_of_int)) }
+    fn str_of_int(m) { m.follow(m.outlined(text_of_int)) }
     /// `r[a] = f[b] in decimal`
-    fn str_of_float(m) { end_with!(m, m.outlined(text_of_float)) }
+    fn str_of_float(m) { m.follow(m.outlined(text_of_float)) }
     /// `r[a] = a string of the bytes r[b]`
-    fn str_of_bytes(m) { end_with!(m, m.outlined(text_of_bytes)) }
+    fn str_of_bytes(m) { m.follow(m.outlined(text_of_bytes)) }
     /// `i[a] = the order of r[b] and r[c]`
     fn cmp(m) {
         let w = m.word();
         match (m.object(w.b, Kind::Text), m.object(w.c, Kind::Text)) {
+            (Some(lhs), Some(rhs)) if (*lhs.add(1)).min(*rhs.add(1)) > PART_BYTES as u64 => {
+                m.enter(bulk::compare_long)
+            }
             (Some(lhs), Some(rhs)) => {
                 m.set_i(w.a, compare(lhs, rhs) as u64);
                 m.next()
@@ -66,58 +51,72 @@ handlers! {
     }
 }
 
-/// Allocates a string for `r[a]` and lets `write` fill it.
-unsafe fn make(m: Machine, length: usize, write: impl FnOnce(*mut u8)) -> Made {
-    // SAFETY: as for all handlers.
+/// Makes the string of these parts, one after the other, for `r[a]`.
+unsafe fn make(m: Machine, parts: &[&[u8]]) -> Way {
+    let length = parts.iter().map(|part| part.len()).sum();
+    // SAFETY: as for all handlers. The parts do not move: nothing is collected here.
     unsafe {
-        let bytes = array_bytes(Kind::Text, length).unwrap_or(usize::MAX);
         let source = HeaderSource::of_operand(m.word().e);
+        let bytes = array_bytes(Kind::Text, length).unwrap_or(usize::MAX);
         let Some(text) = (*m.ctx).heap.try_array(Kind::Text, length, source) else {
-            return Made::Collect(bytes);
+            (*m.ctx).control.request_bytes = bytes;
+            return Way::Collect;
         };
-        write(text.add(2).cast());
         m.charge(bytes);
+        let mut to: *mut u8 = text.add(2).cast();
+        for part in parts {
+            let copied = in_parts(m, part.len(), |range| {
+                let from = part.as_ptr().add(range.start);
+                to.add(range.start)
+                    .copy_from_nonoverlapping(from, range.len());
+            });
+            if let Err(obstacle) = copied {
+                return way_after(m, Err(obstacle));
+            }
+            to = to.add(part.len());
+        }
         m.set_r(m.word().a, Value::pointer(text));
-        Made::Done
     }
+    Way::Next
+}
+
+/// Raises a fault.
+unsafe fn fault(m: Machine, fault: Fault) -> Way {
+    // SAFETY: as for all handlers.
+    unsafe { way_after(m, Err(Obstacle::Fault(fault))) }
 }
 
 outlined! {
-    fn concatenate(m) -> Made {
+    fn concatenate(m) -> Way {
         let w = m.word();
         let (Some(lhs), Some(rhs)) = (m.object(w.b, Kind::Text), m.object(w.c, Kind::Text)) else {
-            return Made::Fault(Fault::WrongKind);
+            return fault(m, Fault::WrongKind);
         };
-        let (lhs, rhs) = (bytes_of(lhs), bytes_of(rhs));
-        make(m, lhs.len() + rhs.len(), |to| {
-            to.copy_from_nonoverlapping(lhs.as_ptr(), lhs.len());
-            to.add(lhs.len()).copy_from_nonoverlapping(rhs.as_ptr(), rhs.len());
-        })
+        make(m, &[bytes_of(lhs), bytes_of(rhs)])
     }
-    fn substring(m) -> Made {
+    fn substring(m) -> Way {
         let w = m.word();
-        let Some(text) = m.object(w.b, Kind::Text) else { return Made::Fault(Fault::WrongKind) };
+        let Some(text) = m.object(w.b, Kind::Text) else { return fault(m, Fault::WrongKind) };
         let (index, count) = (m.i(w.c), m.i(w.d));
         let end = index.checked_add(count);
         let Some(part) = end.and_then(|end| bytes_of(text).get(index as usize..end as usize)) else {
-            return Made::Fault(Fault::IndexOutOfBounds);
+            return fault(m, Fault::IndexOutOfBounds);
         };
-        make(m, part.len(), |to| to.copy_from_nonoverlapping(part.as_ptr(), part.len()))
+        make(m, &[part])
     }
-    fn text_of_int(m) -> Made {
+    fn text_of_int(m) -> Way {
         let digits = (m.i(m.word().b) as i64).to_string();
-        make(m, digits.len(), |to| to.copy_from_nonoverlapping(digits.as_ptr(), digits.len()))
+        make(m, &[digits.as_bytes()])
     }
-    fn text_of_float(m) -> Made {
+    fn text_of_float(m) -> Way {
         let digits = format_float(m.f(m.word().b));
-        make(m, digits.len(), |to| to.copy_from_nonoverlapping(digits.as_ptr(), digits.len()))
+        make(m, &[digits.as_bytes()])
     }
-    fn text_of_bytes(m) -> Made {
+    fn text_of_bytes(m) -> Way {
         let Some(array) = m.object(m.word().b, Kind::ByteArray) else {
-            return Made::Fault(Fault::WrongKind);
+            return fault(m, Fault::WrongKind);
         };
-        let bytes = bytes_of(array);
-        make(m, bytes.len(), |to| to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()))
+        make(m, &[bytes_of(array)])
     }
 }
 
@@ -132,11 +131,22 @@ unsafe fn compare(lhs: *const u64, rhs: *const u64) -> i64 {
     unsafe { bytes_of(lhs).cmp(bytes_of(rhs)) as i64 }
 }
 
+/// The most bytes that a number may have in text.
+const MAX_NUMBER_BYTES: usize = 1 << 16;
+
+/// The text of a number.
+unsafe fn number_text<'a>(text: *const u64) -> Option<&'a str> {
+    // SAFETY: the caller passes a string.
+    let bytes = unsafe { bytes_of(text) };
+    let is_short = bytes.len() <= MAX_NUMBER_BYTES;
+    is_short.then(|| std::str::from_utf8(bytes).ok()).flatten()
+}
+
 #[inline(never)]
 unsafe fn parse_int(text: *const u64) -> (bool, u64) {
     // SAFETY: the caller passes a string.
-    match std::str::from_utf8(unsafe { bytes_of(text) }).map(str::parse::<i64>) {
-        Ok(Ok(number)) => (true, number as u64),
+    match unsafe { number_text(text) }.map(str::parse::<i64>) {
+        Some(Ok(number)) => (true, number as u64),
         _ => (false, 0),
     }
 }
@@ -144,8 +154,8 @@ unsafe fn parse_int(text: *const u64) -> (bool, u64) {
 #[inline(never)]
 unsafe fn parse_float(text: *const u64) -> (bool, f64) {
     // SAFETY: the caller passes a string.
-    match std::str::from_utf8(unsafe { bytes_of(text) }).map(str::parse::<f64>) {
-        Ok(Ok(number)) => (true, number),
+    match unsafe { number_text(text) }.map(str::parse::<f64>) {
+        Some(Ok(number)) => (true, number),
         _ => (false, 0.0),
     }
 }
