@@ -15,6 +15,7 @@ use super::trace::Backtrace;
 use super::word::{Frame, Pc};
 use super::{Exit, SNAPSHOT, Trap};
 use crate::heap::{HeaderSource, OutOfMemory, Phase, Value, record_header};
+use crate::load::OpenContext;
 use crate::memory::{self, Snapshot};
 use crate::memprof::{self, Room, callbacks};
 
@@ -290,23 +291,16 @@ unsafe fn make_wanted_context(ctx: *mut Context) {
     }
 }
 
-/// The context of a frame: what is under the context it was called in, for the sources that are
-/// open in it.
+/// The context of a frame at the end of a way, from the context that it was called in.
 #[inline(never)]
 pub(crate) unsafe fn context_of(
     ctx: *mut Context,
     caller: *const Node,
-    open: &[SourceId],
+    open: *const OpenContext,
 ) -> *const Node {
-    // SAFETY: as for `make_wanted_context`.
-    unsafe {
-        let contexts = &*(*ctx).contexts;
-        let mut context: &Node = &*caller;
-        for &source in open {
-            context = contexts.enter(context, source);
-        }
-        context
-    }
+    // SAFETY: as for `make_wanted_context`; ways live as long as the program, whose machine alone
+    // uses them, and forget contexts when it goes over to another unit's.
+    unsafe { OpenContext::find(open, &*(*ctx).contexts, caller) }
 }
 
 /// The source that an object's header holds which is allocated at a word without its own.
@@ -378,7 +372,7 @@ unsafe fn unwind(
                 (*ctx).exception = Value::ZERO;
                 if !(*ctx).contexts.is_null() {
                     let caller = *machine.saved_context(at.sp.sub(1));
-                    machine.publish(context_of(ctx, caller, &handler.open));
+                    machine.publish(context_of(ctx, caller, handler.open));
                 } else if !handler.node.is_null() {
                     machine.publish(handler.node);
                 }

@@ -4,7 +4,8 @@ use std::ptr;
 
 use profiler::{Node, SourceId};
 
-use super::lower::{base_source, context_sources, is_source, signature_word};
+use super::contexts::FrameContexts;
+use super::lower::{base_source, is_source, signature_word};
 use super::plan::Plan;
 use super::{Charge, LoadConfig, LoadedFunction, LoadedHandler, Mode};
 use crate::interp::word::Word;
@@ -17,6 +18,7 @@ pub(super) struct Finish<'a> {
     pub(super) code: &'a [Word],
     pub(super) index: usize,
     pub(super) word_of_op: &'a [usize],
+    pub(super) contexts: &'a FrameContexts,
 }
 
 impl Finish<'_> {
@@ -61,10 +63,8 @@ impl Finish<'_> {
                     Mode::Off | Mode::Stack => ptr::null(),
                 },
                 open: match self.config.mode() {
-                    Mode::Stack => {
-                        context_sources(facts, self.config, stack, base, plan.entry_source)
-                    }
-                    Mode::Off | Mode::Current => Vec::new(),
+                    Mode::Stack => self.contexts.way(stack),
+                    Mode::Off | Mode::Current => ptr::null(),
                 },
             });
         }

@@ -7,6 +7,7 @@
 //! Loading happens after verification and keeps, for each word, the op that it came from: handler
 //! tables, backtraces and listings go through that map.
 
+mod contexts;
 mod elided;
 mod finish;
 mod fuse;
@@ -23,8 +24,10 @@ use profiler::{Kind, Node, Profile, SourceId};
 use crate::heap::{Heap, OutOfMemory};
 use crate::interp::word::{DataWord, NodeWord, Pc, Word};
 use crate::verify::VerifiedModule;
+use contexts::FrameContexts;
 use sites::CallerSites;
 
+pub(crate) use contexts::OpenContext;
 pub(crate) use lower::signature_word;
 pub(crate) use sites::Site;
 
@@ -125,9 +128,8 @@ pub(crate) struct Program {
     functions: Box<[LoadedFunction]>,
     /// The words that hold nodes; in stack style, those that hold a source and a context.
     node_words: Vec<u32>,
-    /// Lists of open sources that the code points to, in stack style.
-    #[expect(dead_code, reason = "held for the code that points into it")]
-    open_sources: Vec<Box<[SourceId]>>,
+    /// By function, the ways to contexts that the code and handlers point to, in stack style.
+    contexts: Vec<FrameContexts>,
     /// What calls and returns do for a profile.
     mode: Mode,
     /// The word behind the call of callbacks.
@@ -184,8 +186,8 @@ pub(crate) struct LoadedHandler {
     pub(crate) register: u8,
     /// The node that is current at the handler; null when none is published.
     pub(crate) node: *const Node,
-    /// The sources that are open at the handler, in stack style.
-    pub(crate) open: Vec<SourceId>,
+    /// The way to the context of the handler, in stack style.
+    pub(crate) open: *const OpenContext,
 }
 
 /// A place in a program: a function and the op that runs there.
@@ -273,6 +275,7 @@ impl Program {
                 data: DataWord { x, y: 0 },
             };
         }
+        self.contexts.iter_mut().for_each(FrameContexts::forget);
     }
 
     /// The node that an allocation by a word is charged to, when that is known.

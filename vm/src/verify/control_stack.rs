@@ -56,6 +56,12 @@ impl ControlStacks {
         self.stacks.len() + 1
     }
 
+    /// The stacks but the empty one, in the order of their indices: what was opened last, and the
+    /// stack without it.
+    pub fn iter(&self) -> impl Iterator<Item = (SourceId, ControlStackId)> {
+        self.stacks.iter().map(|stack| (stack.source, stack.below))
+    }
+
     /// The stack after `Enter source`.
     pub fn enter(&mut self, stack: ControlStackId, source: SourceId) -> ControlStackId {
         let first = self.first_above.get(stack.index()).copied().flatten();

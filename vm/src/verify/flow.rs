@@ -11,7 +11,7 @@ use super::FunctionFacts;
 use super::control_stack::{ControlStackId, ControlStacks};
 use super::covering::Covering;
 use super::error::{Register, VerifyError, VerifyErrorKind};
-use super::operands::Decoded;
+use super::operands::{Decoded, may_jump};
 use super::positions::Positions;
 use super::registers::{Registers, Run, Transfer};
 use super::settle::{Block, Blocks, LEAST_STEPS, STEPS_PER_BYTE};
@@ -456,6 +456,9 @@ fn never_raises(op: &Op) -> bool {
 
 /// Calls `visit` with every offset that the op may jump to.
 fn for_each_target(op: &Op, mut visit: impl FnMut(u32)) {
+    if !may_jump(op) {
+        return;
+    }
     for operand in op.operands() {
         match operand {
             Operand::Target(target) => visit(target),

@@ -252,7 +252,8 @@ impl Checker<'_> {
             | Op::Leave {
                 source: SourceRef(id),
             } => self.source(*id),
-            _ => self.targets(op),
+            _ if may_jump(op) => self.targets(op),
+            _ => Ok(()),
         }
     }
 
@@ -329,6 +330,15 @@ impl Checker<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the op names offsets to jump to. This looks at the op's kind, not at its operands, of
+/// which a copy would have to be made.
+pub(super) fn may_jump(op: &Op) -> bool {
+    let operands = op.opcode().info().operands.iter();
+    operands
+        .clone()
+        .any(|operand| matches!(operand.role, Role::Target | Role::Targets))
 }
 
 fn check_window(
