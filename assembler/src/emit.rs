@@ -5,7 +5,7 @@ use vm::module::{Function as CodeFunction, HandlerRange, LineEntry, Module};
 use vm::profiler::{SourceMap, SourceMapBuilder, SourceSeqId};
 use vm::verify::{VerifyError, verify};
 
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Span, keep};
 use crate::ir::*;
 use crate::successors::fill_successors;
 
@@ -34,7 +34,7 @@ pub(crate) fn emit_verified(program: &Program) -> Result<Module, Vec<Diagnostic>
                 module.functions.push(function);
                 spans.push(op_spans);
             }
-            Err(error) => errors.push(error),
+            Err(error) => keep(&mut errors, error),
         }
     }
     if !errors.is_empty() {
