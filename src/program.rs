@@ -63,7 +63,7 @@ pub(crate) fn load(path: &Path, options: AssembleOptions) -> Result<VerifiedModu
                 "{}: {name} at {:#x}: {}",
                 path.display(),
                 error.offset,
-                error.message
+                error.kind
             )
         };
         errors.iter().map(describe).collect::<Vec<_>>().join("\n")

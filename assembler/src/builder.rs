@@ -39,6 +39,7 @@ mod function;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::Hash;
 
 use vm::isa::Signature;
 use vm::module::{Captures, Constant, HostImport, Module};
@@ -46,7 +47,7 @@ use vm::module::{Captures, Constant, HostImport, Module};
 pub use crate::ir::{Callee, Class, Reg, Value};
 pub use function::{FunctionBuilder, Label};
 
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Span, keep};
 use crate::ir::{Function, Program, SourceName};
 use crate::{AssembleOptions, emit, pass};
 
@@ -80,9 +81,9 @@ pub struct ModuleBuilder {
     pub(crate) program: Program,
     is_defined: Vec<bool>,
     has_entry: bool,
-    /// The first constant of each value, as far as they have been counted.
-    constant_ids: HashMap<Vec<u8>, u32>,
-    n_counted: usize,
+    constants: Index<Vec<u8>>,
+    hosts: Index<(String, Signature)>,
+    files: Index<String>,
     /// Problems with the text of which the module is made, and with what was defined.
     pub(crate) errors: Vec<Diagnostic>,
 }
@@ -95,8 +96,9 @@ impl ModuleBuilder {
             program: Program::default(),
             is_defined: Vec::new(),
             has_entry: false,
-            constant_ids: HashMap::new(),
-            n_counted: 0,
+            constants: Index::default(),
+            hosts: Index::default(),
+            files: Index::default(),
             errors: Vec::new(),
         }
     }
@@ -150,26 +152,14 @@ impl ModuleBuilder {
             name: name.to_owned(),
             signature,
         };
-        intern(&mut self.program.hosts, import)
+        let key = |host: &HostImport| (host.name.clone(), host.signature);
+        self.hosts.intern(&mut self.program.hosts, import, key)
     }
 
     /// The index of a constant, which is added when no equal one is there.
     pub fn constant(&mut self, constant: Constant) -> u32 {
-        // Constants that a text declares are not looked up as they come.
-        for known in &self.program.constants[self.n_counted..] {
-            self.constant_ids
-                .entry(constant_bits(known))
-                .or_insert(self.n_counted as u32);
-            self.n_counted += 1;
-        }
-        *self
-            .constant_ids
-            .entry(constant_bits(&constant))
-            .or_insert_with(|| {
-                self.program.constants.push(constant);
-                self.n_counted += 1;
-                self.n_counted as u32 - 1
-            })
+        self.constants
+            .intern(&mut self.program.constants, constant, constant_bits)
     }
 
     /// A new profiling source for explicit `enter` and `leave` ops. Sources of the same label,
@@ -186,7 +176,11 @@ impl ModuleBuilder {
 
     /// A source file's id, for [`FunctionBuilder::at_line`].
     pub fn file(&mut self, name: &str) -> FileId {
-        FileId(intern(&mut self.program.files, name.to_owned()))
+        let known = self.files.ids.get(name).copied();
+        FileId(known.unwrap_or_else(|| {
+            self.files
+                .intern(&mut self.program.files, name.to_owned(), String::clone)
+        }))
     }
 
     /// Adds a key and a value for tools.
@@ -234,7 +228,9 @@ impl ModuleBuilder {
     pub(crate) fn define_spanned(&mut self, builder: FunctionBuilder) {
         let id = builder.id();
         let (function, errors) = builder.finish(&self.program);
-        self.errors.extend(errors);
+        errors
+            .into_iter()
+            .for_each(|error| keep(&mut self.errors, error));
         let Some(is_defined) = self.is_defined.get_mut(id.0 as usize) else {
             let message = format!("no function has the index {}", id.0);
             self.errors.push(Diagnostic::new(function.span, message));
@@ -272,7 +268,7 @@ impl ModuleBuilder {
         for (function, is_defined) in self.program.functions.iter().zip(&self.is_defined) {
             if !is_defined {
                 let message = format!("`{}` is declared and never defined", function.name);
-                self.errors.push(Diagnostic::new(function.span, message));
+                keep(&mut self.errors, Diagnostic::new(function.span, message));
             }
         }
         if !self.has_entry {
@@ -288,14 +284,38 @@ impl ModuleBuilder {
     }
 }
 
-/// The index of an item in a list, which is added when it is not there.
-fn intern<T: PartialEq>(list: &mut Vec<T>, item: T) -> u32 {
-    let found = list.iter().position(|known| *known == item);
-    let index = found.unwrap_or_else(|| {
-        list.push(item);
-        list.len() - 1
-    });
-    index as u32
+/// The first index of each key in a list, as far as it has been counted: items that a text declares
+/// are not looked up as they come.
+#[derive(Clone, Debug)]
+struct Index<K> {
+    ids: HashMap<K, u32>,
+    n_counted: usize,
+}
+
+impl<K> Default for Index<K> {
+    fn default() -> Self {
+        Self {
+            ids: HashMap::new(),
+            n_counted: 0,
+        }
+    }
+}
+
+impl<K: Eq + Hash> Index<K> {
+    /// The index of the first item in the list with the key of `item`, which is added when there
+    /// is none.
+    fn intern<T>(&mut self, list: &mut Vec<T>, item: T, key_of: impl Fn(&T) -> K) -> u32 {
+        for known in &list[self.n_counted..] {
+            let next = self.n_counted as u32;
+            self.ids.entry(key_of(known)).or_insert(next);
+            self.n_counted += 1;
+        }
+        *self.ids.entry(key_of(&item)).or_insert_with(|| {
+            list.push(item);
+            self.n_counted += 1;
+            self.n_counted as u32 - 1
+        })
+    }
 }
 
 /// What makes a constant the same as another one: its kind and its bits, so that `-0.0` stays

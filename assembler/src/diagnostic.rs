@@ -5,6 +5,14 @@ use std::fmt::Write;
 /// The most errors that one run reports.
 pub const MAX_DIAGNOSTICS: usize = 20;
 
+/// The most errors that a step keeps: enough for the first ones by their place to be among them.
+pub(crate) const MAX_KEPT: usize = 200;
+/// The most bytes of a message; names in it may be as long as the text.
+const MAX_MESSAGE_BYTES: usize = 300;
+/// The longest name for which a similar one is looked for, in bytes, and the most candidates.
+const MAX_COMPARED_BYTES: usize = 64;
+const MAX_CANDIDATES: usize = 2_000;
+
 /// The most characters of a line that are shown, and the most of them before the span.
 const MAX_SHOWN: usize = 72;
 const MAX_BEFORE: usize = 50;
@@ -44,7 +52,7 @@ impl Diagnostic {
     pub fn new(span: Span, message: impl Into<String>) -> Self {
         Self {
             span,
-            message: message.into(),
+            message: cut(message.into()),
             help: None,
         }
     }
@@ -52,7 +60,7 @@ impl Diagnostic {
     /// The same error, saying what would be right.
     pub fn with_help(self, help: impl Into<String>) -> Self {
         Self {
-            help: Some(help.into()),
+            help: Some(cut(help.into())),
             ..self
         }
     }
@@ -110,6 +118,23 @@ impl Diagnostic {
     }
 }
 
+/// Keeps an error, unless there are more already than anybody is told.
+pub(crate) fn keep(errors: &mut Vec<Diagnostic>, error: Diagnostic) {
+    if errors.len() < MAX_KEPT {
+        errors.push(error);
+    }
+}
+
+/// The text without its middle, if it is too long to be read: both ends say what it is about.
+fn cut(text: String) -> String {
+    if text.len() <= MAX_MESSAGE_BYTES {
+        return text;
+    }
+    let head = &text[..floor_boundary(&text, MAX_MESSAGE_BYTES / 2)];
+    let tail = &text[floor_boundary(&text, text.len() - MAX_MESSAGE_BYTES / 2)..];
+    format!("{head}...{tail}")
+}
+
 /// The start of the character that the offset falls into.
 fn floor_boundary(text: &str, offset: usize) -> usize {
     let mut offset = offset.min(text.len());
@@ -138,8 +163,13 @@ impl LineIndex {
 }
 
 /// The candidate that differs least from `name`, if it differs by at most a third of its letters.
+/// Long names, and names among thousands, are not compared: that would take too long.
 fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = (name.chars().count() / 3).max(1);
+    let mut candidates: Vec<&str> = candidates.into_iter().take(MAX_CANDIDATES + 1).collect();
+    if name.len() > MAX_COMPARED_BYTES || candidates.len() > MAX_CANDIDATES {
+        candidates.clear();
+    }
     candidates
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= most * 4)
@@ -205,6 +235,27 @@ mod tests {
                      ^
             "]],
         );
+    }
+
+    #[test]
+    fn long_messages_lose_their_middle() {
+        let name = "é".repeat(1_000_000);
+        let diagnostic = Diagnostic::new(Span::default(), format!("no op is called `{name}`"));
+        assert!(diagnostic.message.starts_with("no op is called `é"));
+        assert!(diagnostic.message.ends_with("é`"));
+        assert!(diagnostic.message.len() <= MAX_MESSAGE_BYTES + "...".len() + 2);
+    }
+
+    #[test]
+    fn names_are_compared_while_they_are_few_and_short() {
+        let many: Vec<String> = (0..=MAX_CANDIDATES)
+            .map(|one| format!("name{one}"))
+            .collect();
+        let names = || many.iter().map(String::as_str);
+        assert_eq!(nearest("name7x", names()), None);
+        assert_eq!(nearest("name7x", names().take(100)), Some("name7"));
+        let long = "n".repeat(MAX_COMPARED_BYTES + 1);
+        assert_eq!(nearest(&long, [long.as_str()]), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use vm::module::{Function as CodeFunction, HandlerRange, LineEntry, Module};
 use vm::profiler::{SourceMap, SourceMapBuilder, SourceSeqId};
 use vm::verify::{VerifyError, verify};
 
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Span, keep};
 use crate::ir::*;
 use crate::successors::fill_successors;
 
@@ -34,7 +34,7 @@ pub(crate) fn emit_verified(program: &Program) -> Result<Module, Vec<Diagnostic>
                 module.functions.push(function);
                 spans.push(op_spans);
             }
-            Err(error) => errors.push(error),
+            Err(error) => keep(&mut errors, error),
         }
     }
     if !errors.is_empty() {
@@ -70,7 +70,7 @@ pub(crate) fn source_map(sources: &[SourceName]) -> SourceMap {
 /// An error of the verifier, where its op came from.
 fn diagnose(program: &Program, spans: &[OpSpans], error: &VerifyError) -> Diagnostic {
     let Some(function) = program.functions.get(error.function as usize) else {
-        return Diagnostic::new(Span::default(), error.message.clone());
+        return Diagnostic::new(Span::default(), error.kind.to_string());
     };
     let ops = spans
         .get(error.function as usize)
@@ -79,7 +79,7 @@ fn diagnose(program: &Program, spans: &[OpSpans], error: &VerifyError) -> Diagno
     let span = after
         .checked_sub(1)
         .map_or(function.span, |index| ops[index].1);
-    Diagnostic::new(span, format!("in `{}`: {}", function.name, error.message))
+    Diagnostic::new(span, format!("in `{}`: {}", function.name, error.kind))
 }
 
 /// The file table: as the text gives it, or the files that lines name, in the order of their

@@ -206,6 +206,10 @@ pub(crate) struct Function {
     pub(crate) fixed_lines: Option<Vec<LineEntry>>,
 }
 
+/// The most bytes of a name that a text makes of others: of a function within functions, and of a
+/// branch. Without a limit, names that nest would grow with the square of the text.
+pub(crate) const MAX_NAME_BYTES: usize = 1024;
+
 /// A profiling source: its name as in reports, `append\tlist-rev.sml: 1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SourceName(pub(crate) String);
@@ -273,6 +277,16 @@ impl Program {
     }
 }
 
+/// The first position from this one on that is not covered, by links that are shortened on the way.
+fn skip_covered(next: &mut [usize], position: usize) -> usize {
+    let mut position = position;
+    while next[position] != position {
+        next[position] = next[next[position]];
+        position = next[position];
+    }
+    position
+}
+
 impl Function {
     /// What the text calls a register.
     pub(crate) fn name_of(&self, reg: Reg) -> String {
@@ -300,13 +314,22 @@ impl Function {
     pub(crate) fn covering_handlers(&self) -> Vec<Option<usize>> {
         let positions = self.positions();
         let mut covering = vec![None; self.blocks.len()];
+        // Leads from each position to the first from there on that has no handler yet, so that
+        // handlers within handlers cost no more than others.
+        let mut next: Vec<usize> = (0..=self.layout.len()).collect();
         let place = |block: u32| positions.get(block as usize).copied().flatten();
         for (index, handler) in self.handlers.iter().enumerate() {
             let (Some(start), Some(end)) = (place(handler.start), place(handler.end)) else {
                 continue;
             };
-            for &block in self.layout.get(start..end).unwrap_or_default() {
-                covering[block as usize].get_or_insert(index);
+            if end > self.layout.len() {
+                continue;
+            }
+            let mut position = skip_covered(&mut next, start);
+            while position < end {
+                covering[self.layout[position] as usize] = Some(index);
+                next[position] = position + 1;
+                position = skip_covered(&mut next, position);
             }
         }
         covering

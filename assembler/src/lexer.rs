@@ -1,7 +1,7 @@
 //! Text to tokens. Statements end at newlines, except within brackets and parentheses, so the
 //! newline is a token.
 
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Span};
 
 /// One token.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +37,8 @@ impl Token {
 
 const SIGNS: [&str; 11] = ["->", "=", ",", ":", "(", ")", "[", "]", "{", "}", "@"];
 
-/// All tokens with their spans, and what could not be read.
+/// All tokens with their spans, and what could not be read: of each line the first such thing. When
+/// as many lines have one as are ever reported, the rest of the text is left.
 pub(crate) fn lex(text: &str) -> (Vec<(Token, Span)>, Vec<Diagnostic>) {
     let mut lexer = Lexer {
         text,
@@ -45,8 +46,9 @@ pub(crate) fn lex(text: &str) -> (Vec<(Token, Span)>, Vec<Diagnostic>) {
         tokens: Vec::new(),
         errors: Vec::new(),
         depth: 0,
+        is_line_wrong: false,
     };
-    while lexer.offset < text.len() {
+    while lexer.offset < text.len() && lexer.errors.len() < MAX_DIAGNOSTICS {
         lexer.token();
     }
     let end = Span {
@@ -79,6 +81,8 @@ struct Lexer<'a> {
     errors: Vec<Diagnostic>,
     /// How many parentheses and brackets are open.
     depth: usize,
+    /// Whether an error of this line has been kept; others mostly follow from it.
+    is_line_wrong: bool,
 }
 
 impl<'a> Lexer<'a> {
@@ -100,7 +104,13 @@ impl<'a> Lexer<'a> {
 
     fn error(&mut self, start: usize, message: impl Into<String>) {
         let span = self.span_from(start);
-        self.errors.push(Diagnostic::new(span, message));
+        self.keep(Diagnostic::new(span, message));
+    }
+
+    fn keep(&mut self, error: Diagnostic) {
+        if !std::mem::replace(&mut self.is_line_wrong, true) {
+            self.errors.push(error);
+        }
     }
 
     fn skip_while(&mut self, matches: impl Fn(char) -> bool) -> &'a str {
@@ -120,6 +130,7 @@ impl<'a> Lexer<'a> {
         match first {
             '\n' => {
                 self.offset += 1;
+                self.is_line_wrong = false;
                 if self.depth == 0 {
                     self.push(start, Token::Newline);
                 }
@@ -279,21 +290,28 @@ impl<'a> Lexer<'a> {
         if value.is_none() {
             let span = self.span_from(start);
             let help = r#"escapes are \n \t \r \0 \\ \" \' \xNN and \u{...}"#;
-            let error = Diagnostic::new(span, "this escape means nothing").with_help(help);
-            self.errors.push(error);
+            self.keep(Diagnostic::new(span, "this escape means nothing").with_help(help));
         }
         value
     }
 
     fn unicode_escape(&mut self) -> Option<Escape> {
-        let (digits, _) = self.rest().strip_prefix('{')?.split_once('}')?;
-        let value = u32::from_str_radix(digits, 16)
+        let rest = self.rest().strip_prefix('{')?;
+        // No more is looked at than can be right, or many escapes without an end would take long.
+        let length = rest
+            .bytes()
+            .take(MAX_ESCAPE_DIGITS + 1)
+            .position(|c| c == b'}')?;
+        let value = u32::from_str_radix(&rest[..length], 16)
             .ok()
             .and_then(char::from_u32)?;
-        self.offset += digits.len() + 2;
+        self.offset += length + 2;
         Some(Escape::Char(value))
     }
 }
+
+/// The most digits of `\u{...}`, leading zeros included.
+const MAX_ESCAPE_DIGITS: usize = 16;
 
 enum Escape {
     Byte(u8),

@@ -112,7 +112,7 @@ pub fn verify_linked(module: Module) -> Result<VerifiedModule, LinkError> {
         let describe = |error: &vm::verify::VerifyError| {
             let name = names.get(error.function as usize);
             let name = name.map_or("?", String::as_str);
-            format!("{name} at {:#x}: {}", error.offset, error.message)
+            format!("{name} at {:#x}: {}", error.offset, error.kind)
         };
         LinkError::Invalid(errors.iter().map(describe).collect::<Vec<_>>().join("\n"))
     })

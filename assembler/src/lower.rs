@@ -14,7 +14,8 @@ use vm::module::LineEntry;
 
 use crate::AssembleOptions;
 use crate::builder::{FileId, FunctionId, ModuleBuilder};
-use crate::diagnostic::{Diagnostic, LineIndex, Span};
+use crate::diagnostic::{Diagnostic, LineIndex, MAX_KEPT, Span, keep};
+use crate::ir::MAX_NAME_BYTES;
 use crate::syntax::*;
 
 /// The builder of all that a text says; what is wrong with it is among the builder's errors.
@@ -92,7 +93,12 @@ pub(crate) type Lowered<T> = Result<T, Diagnostic>;
 
 impl Lowerer {
     fn report(&mut self, error: Diagnostic) {
-        self.module.errors.push(error);
+        keep(&mut self.module.errors, error);
+    }
+
+    /// Whether so much is wrong that nothing more will be reported.
+    fn is_full(&self) -> bool {
+        self.module.errors.len() >= MAX_KEPT
     }
 
     fn keep<T>(&mut self, result: Lowered<T>) -> Option<T> {
@@ -113,6 +119,9 @@ impl Lowerer {
     /// Lowers the statements at the top level.
     fn define_all(&mut self, statements: &[Stmt]) {
         for (index, statement) in statements.iter().enumerate() {
+            if self.is_full() {
+                return;
+            }
             match &statement.kind {
                 StmtKind::Fun(fun) => {
                     self.define(fun);
@@ -188,7 +197,13 @@ impl Lowerer {
         let [arg] = args else {
             return wrong_args(name, "`.file \"name\"`");
         };
-        self.place.file = Some(text_of(arg)?);
+        let file = text_of(arg)?;
+        // Each function's source names its file again. A text with profiling ops names them itself.
+        if file.len() > MAX_NAME_BYTES && !self.module.program.is_instrumented {
+            let message = format!("a file's name has at most {MAX_NAME_BYTES} bytes");
+            return Err(Diagnostic::new(arg.span, message));
+        }
+        self.place.file = Some(file);
         Ok(())
     }
 

@@ -12,19 +12,32 @@ use std::fmt::Write;
 
 use vm::module::{Function, Module};
 use vm::profiler::SourceMap;
-use vm::verify::verify;
+use vm::verify::{VerifiedModule, verify};
 
 use crate::emit::source_map;
 use crate::ir::{FIRST_OWN_SOURCE, SourceName};
 use crate::lexer::is_plain_name;
-use crate::successors::fill_successors;
+use crate::successors::fill_successors_of;
 
 /// The canonical text of a module.
 ///
 /// Of a module that verifies, assembling the text gives the same bytes again. Other modules are
 /// printed as far as they can be read.
 pub fn print(module: &Module) -> String {
+    match verify(module.clone()) {
+        Ok(verified) => print_verified(&verified),
+        Err(_) => print_all(module, false),
+    }
+}
+
+/// The canonical text of a module that has been verified; see [`print()`].
+pub fn print_verified(module: &VerifiedModule) -> String {
+    print_all(module, sources_follow(module))
+}
+
+fn print_all(module: &Module, names_sources: bool) -> String {
     let mut printer = Printer::new(module);
+    printer.names_sources = names_sources;
     printer.header();
     for function in &module.functions {
         printer.out.push('\n');
@@ -67,7 +80,7 @@ impl<'a> Printer<'a> {
             module,
             out: String::new(),
             inlines_constants: constants::stand_in_order(module),
-            names_sources: sources_follow(module),
+            names_sources: false,
             names_files: files_follow(module),
             function_names: module
                 .functions
@@ -251,7 +264,7 @@ fn files_follow(module: &Module) -> bool {
 }
 
 /// Whether the map of sources is what the assembler makes of their names and of the code.
-fn sources_follow(module: &Module) -> bool {
+fn sources_follow(module: &VerifiedModule) -> bool {
     let own = module
         .sources
         .sources
@@ -268,13 +281,11 @@ fn sources_follow(module: &Module) -> bool {
         })
         .collect();
     let Some(names) = names else { return false };
-    let Ok(verified) = verify(Module {
-        sources: source_map(&names),
-        ..module.clone()
-    }) else {
+    let named = source_map(&names);
+    if named.validate().is_err() || named.sources.len() != module.sources.sources.len() {
         return false;
-    };
-    let followed = fill_successors(&verified);
+    }
+    let followed = fill_successors_of(module, &named);
     followed
         == SourceMap {
             magic: followed.magic,

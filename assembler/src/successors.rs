@@ -35,6 +35,11 @@ struct Node {
 
 /// The module's sources with their successors.
 pub(crate) fn fill_successors(module: &VerifiedModule) -> SourceMap {
+    fill_successors_of(module, &module.sources)
+}
+
+/// These sources, of the same number as the module's, with the successors that its code gives them.
+pub(crate) fn fill_successors_of(module: &VerifiedModule, sources: &SourceMap) -> SourceMap {
     let mut edges: BTreeSet<(SourceId, SourceId)> = BTreeSet::new();
     let nodes = nodes(module, &mut edges);
     let entered = first_entered(&nodes);
@@ -43,21 +48,15 @@ pub(crate) fn fill_successors(module: &VerifiedModule) -> SourceMap {
         edges.extend(entered(callee).iter().map(|&source| (caller, source)));
     }
     let mut builder = SourceMapBuilder::new();
-    for source in module
-        .sources
-        .sources
-        .iter()
-        .skip(FIRST_OWN_SOURCE as usize)
-    {
-        let name = module
-            .sources
+    for source in sources.sources.iter().skip(FIRST_OWN_SOURCE as usize) {
+        let name = sources
             .names
             .get(source.name.index())
             .map_or("", String::as_str);
         let name = builder.add_name(name);
         builder.add_source(name, SourceSeqId::EMPTY);
     }
-    for index in 0..module.sources.sources.len() as u32 {
+    for index in 0..sources.sources.len() as u32 {
         let from = SourceId(index);
         let range = (from, SourceId(0))..=(from, SourceId(u32::MAX));
         let successors: Vec<SourceId> = edges.range(range).map(|&(_, to)| to).collect();

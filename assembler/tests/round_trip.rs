@@ -7,7 +7,7 @@ use assembler::{AssembleOptions, MAX_DIAGNOSTICS, TailCalls, assemble, print};
 use support::{Numbers, random_module};
 use vm::isa::{OPS, random_op};
 use vm::module::{Constant, Function, HandlerRange, LineEntry, Module, write};
-use vm::verify::verify;
+use vm::verify::{VerifyErrorKind, verify};
 
 /// The options say what is done to a text that is not instrumented, so none may matter here.
 fn all_options() -> Vec<AssembleOptions> {
@@ -51,7 +51,7 @@ fn random_modules_round_trip() {
             Err(errors) => {
                 let entered = errors
                     .iter()
-                    .all(|error| error.message.contains("is entered before"));
+                    .all(|error| error.kind == VerifyErrorKind::RangeEnteredLate);
                 assert!(entered, "seed {seed}: {}\n{}", errors[0], print(&module));
                 continue;
             }

@@ -11,7 +11,7 @@ use crate::program;
 /// Prints a module; assembling the text gives the same bytes again.
 pub(crate) fn run(args: &DisArgs) -> ExitCode {
     match program::load(&args.file, AssembleOptions::default()) {
-        Ok(module) => print(assembler::print(&module).as_bytes()),
+        Ok(module) => print(assembler::print_verified(&module).as_bytes()),
         Err(message) => fail(&message, exit::FAILED),
     }
 }

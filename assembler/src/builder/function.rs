@@ -3,8 +3,12 @@
 use vm::isa::{MAX_LIST_REGISTERS, MAX_TARGETS, Op, Operand};
 
 use super::{FileId, FunctionId};
-use crate::diagnostic::{Diagnostic, Span};
+use crate::diagnostic::{Diagnostic, Span, keep};
 use crate::ir::*;
+
+/// How deep branches may nest: an exit leaves each of them, and the name of each holds the names of
+/// those around it.
+const MAX_OPEN_BRANCHES: usize = 64;
 
 /// A place in a function that jumps can name. The number is what an op's target holds until the
 /// function is finished.
@@ -29,6 +33,8 @@ pub struct FunctionBuilder {
     reserved: Vec<Reg>,
     location: Option<Location>,
     region: Option<u32>,
+    /// How many branches are open, those that are too deep included.
+    open_branches: usize,
     pub(crate) span: Span,
     errors: Vec<Diagnostic>,
 }
@@ -45,6 +51,7 @@ impl FunctionBuilder {
             reserved: Vec::new(),
             location: None,
             region: None,
+            open_branches: 0,
             span: function.span,
             errors: Vec::new(),
             function: Function {
@@ -61,7 +68,7 @@ impl FunctionBuilder {
     }
 
     fn error(&mut self, message: String) {
-        self.errors.push(Diagnostic::new(self.span, message));
+        keep(&mut self.errors, Diagnostic::new(self.span, message));
     }
 
     /// The register of an `i` parameter, counted among those of its class.
@@ -215,8 +222,17 @@ impl FunctionBuilder {
         });
     }
 
-    /// Begins a branch, which is a source of its own when branches are profiled.
+    /// Begins a branch, which is a source of its own when branches are profiled. At most 64 nest.
     pub fn begin_branch(&mut self, name: &str) {
+        self.open_branches += 1;
+        if self.open_branches > MAX_OPEN_BRANCHES {
+            if self.open_branches == MAX_OPEN_BRANCHES + 1 {
+                self.error(format!(
+                    "branches nest deeper than {MAX_OPEN_BRANCHES} levels"
+                ));
+            }
+            return;
+        }
         let region = Region {
             name: name.to_owned(),
             parent: self.region,
@@ -233,6 +249,10 @@ impl FunctionBuilder {
         let Some(region) = self.region else {
             return self.error("no branch is open here".into());
         };
+        self.open_branches -= 1;
+        if self.open_branches >= MAX_OPEN_BRANCHES {
+            return;
+        }
         // Behind a return or a jump that is always taken nothing is left to end.
         if self.current.is_some() || self.is_reached {
             self.push(Action::EndBranch);
@@ -273,16 +293,17 @@ impl FunctionBuilder {
         {
             if let Action::Op(op) = &instr.action {
                 if !targets(op).into_iter().all(bound) {
-                    errors.push(Diagnostic::new(instr.span, "this label is never bound"));
+                    let message = "this label is never bound";
+                    keep(&mut errors, Diagnostic::new(instr.span, message));
                 }
                 match explicit(op, program, &own) {
                     Ok(Some(action)) => instr.action = action,
                     Ok(None) => {}
-                    Err(message) => errors.push(Diagnostic::new(instr.span, message)),
+                    Err(message) => keep(&mut errors, Diagnostic::new(instr.span, message)),
                 }
             }
             if let Err(message) = check_values(&instr.action, program, &own) {
-                errors.push(Diagnostic::new(instr.span, message));
+                keep(&mut errors, Diagnostic::new(instr.span, message));
             }
         }
         for handler in &self.function.handlers {
@@ -290,10 +311,8 @@ impl FunctionBuilder {
                 .into_iter()
                 .all(bound)
             {
-                errors.push(Diagnostic::new(
-                    handler.span,
-                    "a label of this handler is never bound",
-                ));
+                let message = "a label of this handler is never bound";
+                keep(&mut errors, Diagnostic::new(handler.span, message));
             }
         }
         (self.function, errors)

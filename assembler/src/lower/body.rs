@@ -231,6 +231,9 @@ impl Body<'_> {
 
     fn statements(&mut self, statements: &[Stmt]) {
         for (index, statement) in statements.iter().enumerate() {
+            if self.lowerer.is_full() {
+                return;
+            }
             self.locate(statement.span);
             let result = match &statement.kind {
                 StmtKind::Label(name) => {

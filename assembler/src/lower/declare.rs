@@ -12,6 +12,9 @@ impl Lowerer {
     /// Declares what stands in statements, at any depth; `outer` is the function around them.
     pub(super) fn declare_all(&mut self, statements: &[Stmt], outer: &str) {
         for statement in statements {
+            if self.is_full() {
+                return;
+            }
             let result = match &statement.kind {
                 StmtKind::Fun(fun) => self.declare_function(fun, outer),
                 StmtKind::Host {
@@ -48,6 +51,14 @@ impl Lowerer {
             "" => fun.name.text.clone(),
             outer => format!("{outer}.{}", fun.name.text),
         };
+        if !outer.is_empty() && text.len() > MAX_NAME_BYTES {
+            let message = format!(
+                "the name of this function has {} bytes with those around it; {MAX_NAME_BYTES} \
+                 are the most",
+                text.len()
+            );
+            return Err(Diagnostic::new(fun.name.span, message));
+        }
         let signature = self.signature(&fun.params, &fun.results, fun.name.span)?;
         let id = match &fun.captures {
             None => self.module.declare(&text, signature),

@@ -10,7 +10,7 @@ use vm::isa::{Op, Opcode, Operand};
 use super::forward::forward;
 use super::liveness::{Liveness, RegSet, step};
 use super::moves::{MAX_REGISTERS, TooManyRegisters, parallel_move};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, keep};
 use crate::ir::{Action, Call, Callee, Class, Function, Instr, Program, Reg, Value};
 
 /// Lowers all calls, tail calls and returns of a program.
@@ -23,7 +23,7 @@ pub(crate) fn run(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
         for (position, &block) in function.layout.iter().enumerate() {
             match lower_block(program, function, &liveness, position) {
                 Ok(instrs) => lowered.push((block, instrs)),
-                Err(found) => errors.extend(found),
+                Err(found) => found.into_iter().for_each(|error| keep(&mut errors, error)),
             }
         }
         let blocks = &mut program.functions[index].blocks;
@@ -69,7 +69,7 @@ fn lower_block(
                 lowered.extend(ops.map(|op| instr.with(Action::Op(op))));
             }
             Ok(None) => lowered.push(instr.clone()),
-            Err(TooManyRegisters) => errors.push(too_many(instr, &function.name)),
+            Err(TooManyRegisters) => keep(&mut errors, too_many(instr, &function.name)),
         }
     }
     if errors.is_empty() {

@@ -8,7 +8,7 @@
 use vm::isa::{Op, SourceRef, Target};
 
 use crate::AssembleOptions;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, keep};
 use crate::ir::*;
 
 /// Instruments all functions.
@@ -22,6 +22,10 @@ pub(crate) fn run(program: &mut Program, options: &AssembleOptions) -> Result<()
             false => Some(program.add_source(&function.name, function.location)),
         };
         let branches = branch_sources(program, &function, options.profile_branch);
+        let branches = branches.unwrap_or_else(|error| {
+            errors.push(error);
+            Vec::new()
+        });
         let mut instrument = Instrument {
             own,
             branches,
@@ -29,7 +33,8 @@ pub(crate) fn run(program: &mut Program, options: &AssembleOptions) -> Result<()
             exits: Vec::new(),
         };
         instrument.function(&mut function);
-        errors.extend(instrument.errors);
+        let found = instrument.errors.into_iter();
+        found.for_each(|error| keep(&mut errors, error));
         program.functions[index] = function;
     }
     if errors.is_empty() {
@@ -40,7 +45,11 @@ pub(crate) fn run(program: &mut Program, options: &AssembleOptions) -> Result<()
 }
 
 /// A source for each branch of a function, or none.
-fn branch_sources(program: &mut Program, function: &Function, is_wanted: bool) -> Vec<u32> {
+fn branch_sources(
+    program: &mut Program,
+    function: &Function,
+    is_wanted: bool,
+) -> Result<Vec<u32>, Diagnostic> {
     let mut names: Vec<String> = Vec::new();
     let mut sources = Vec::new();
     for region in function.regions.iter().filter(|_| is_wanted) {
@@ -48,10 +57,18 @@ fn branch_sources(program: &mut Program, function: &Function, is_wanted: bool) -
             .parent
             .map_or(&function.name, |parent| &names[parent as usize]);
         let name = format!("{around}.<{}>", region.name);
+        if name.len() > MAX_NAME_BYTES {
+            let message = format!(
+                "the name of a branch has {} bytes with those around it; {MAX_NAME_BYTES} are \
+                 the most",
+                name.len()
+            );
+            return Err(Diagnostic::new(function.span, message));
+        }
         sources.push(program.add_source(&name, region.location.or(function.location)));
         names.push(name);
     }
-    sources
+    Ok(sources)
 }
 
 struct Instrument {
@@ -201,8 +218,8 @@ impl Instrument {
             .and_then(|block| block.region);
         self.leaves(function, region, outer).unwrap_or_else(|| {
             let error = Diagnostic::new(instr.span, "this jumps into the middle of a branch");
-            self.errors
-                .push(error.with_help("put the label before `.branch`"));
+            let error = error.with_help("put the label before `.branch`");
+            keep(&mut self.errors, error);
             Vec::new()
         })
     }

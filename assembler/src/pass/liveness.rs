@@ -1,8 +1,11 @@
 //! Which registers are still wanted: the classic backward dataflow, over blocks.
 
+use std::collections::VecDeque;
+
+use smallvec::SmallVec;
 use vm::isa::Access;
 
-use crate::ir::{Action, Call, Callee, Class, Function, Reg, visit_registers};
+use crate::ir::{Action, Block, Call, Callee, Class, Function, Reg, visit_registers};
 
 /// A set of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +14,11 @@ pub(crate) struct RegSet {
 }
 
 impl RegSet {
+    /// Every register.
+    const ALL: Self = Self {
+        words: [[!0; 4]; 2],
+    };
+
     pub(crate) fn insert(&mut self, reg: Reg) {
         let (word, bit) = place(reg);
         self.words[reg.class as usize][word] |= bit;
@@ -32,6 +40,15 @@ impl RegSet {
                 .iter_mut()
                 .zip(others)
                 .for_each(|(word, other)| *word |= other);
+        }
+    }
+
+    fn intersect(&mut self, other: &Self) {
+        for (words, others) in self.words.iter_mut().zip(&other.words) {
+            words
+                .iter_mut()
+                .zip(others)
+                .for_each(|(word, other)| *word &= other);
         }
     }
 
@@ -58,6 +75,28 @@ fn place(reg: Reg) -> (usize, u64) {
     (reg.index as usize / 64, 1 << (reg.index % 64))
 }
 
+/// What a block's instructions do to the set of live registers, taken backwards.
+struct Summary {
+    /// Live before, whatever is live afterwards.
+    read: RegSet,
+    /// Live before if live afterwards.
+    kept: RegSet,
+}
+
+impl Summary {
+    fn of(block: &Block) -> Self {
+        let mut summary = Self {
+            read: RegSet::default(),
+            kept: RegSet::ALL,
+        };
+        for instr in block.instrs.iter().rev() {
+            step(&instr.action, &mut summary.read);
+            step(&instr.action, &mut summary.kept);
+        }
+        summary
+    }
+}
+
 /// The live registers at the start of each block.
 pub(crate) struct Liveness {
     live_in: Vec<RegSet>,
@@ -65,28 +104,56 @@ pub(crate) struct Liveness {
 }
 
 impl Liveness {
-    /// Solves the equations for a function.
+    /// Solves the equations for a function. What a block's instructions do is summed up once, so
+    /// that a block whose successors have news costs no more than a look at two sets.
     pub(crate) fn of(function: &Function) -> Self {
         let mut liveness = Self {
             live_in: vec![RegSet::default(); function.blocks.len()],
             covering: function.covering_handlers(),
         };
-        loop {
-            let mut changed = false;
-            for (position, &block) in function.layout.iter().enumerate().rev() {
-                let mut live = liveness.live_out(function, position);
-                let raised = liveness.at_handler(function, block);
-                for instr in function.blocks[block as usize].instrs.iter().rev() {
-                    step(&instr.action, &mut live);
-                    live.union(&raised);
-                }
-                changed |= liveness.live_in[block as usize] != live;
-                liveness.live_in[block as usize] = live;
+        let summaries: Vec<Summary> = function.blocks.iter().map(Summary::of).collect();
+        let positions = function.positions();
+        let predecessors = liveness.predecessors(function);
+        let mut is_listed = vec![true; function.blocks.len()];
+        let mut to_visit: VecDeque<u32> = function.layout.iter().rev().copied().collect();
+        while let Some(block) = to_visit.pop_front() {
+            is_listed[block as usize] = false;
+            let Some(position) = positions[block as usize] else {
+                continue;
+            };
+            let summary = &summaries[block as usize];
+            let mut live = liveness.live_out(function, position);
+            live.intersect(&summary.kept);
+            live.union(&summary.read);
+            if !function.blocks[block as usize].instrs.is_empty() {
+                live.union(&liveness.at_handler(function, block));
             }
-            if !changed {
-                return liveness;
+            if liveness.live_in[block as usize] == live {
+                continue;
+            }
+            liveness.live_in[block as usize] = live;
+            for &before in &predecessors[block as usize] {
+                if !std::mem::replace(&mut is_listed[before as usize], true) {
+                    to_visit.push_back(before);
+                }
             }
         }
+        liveness
+    }
+
+    /// For each block those that it may be come to from, handlers included.
+    fn predecessors(&self, function: &Function) -> Vec<SmallVec<[u32; 2]>> {
+        let mut predecessors = vec![SmallVec::new(); function.blocks.len()];
+        for (position, &block) in function.layout.iter().enumerate() {
+            let handler = self.covering[block as usize].map(|index| function.handlers[index]);
+            let successors = function.successors(position).into_iter();
+            for successor in successors.chain(handler.map(|handler| handler.target)) {
+                if let Some(list) = predecessors.get_mut(successor as usize) {
+                    list.push(block);
+                }
+            }
+        }
+        predecessors
     }
 
     /// The live registers at the start of a block.

@@ -4,7 +4,7 @@
 //! have moved; by then it can no longer say which name was meant.
 
 use super::liveness::{Liveness, RegSet, step};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, MAX_DIAGNOSTICS, keep};
 use crate::ir::{Action, Class, Function, Program, Reg};
 
 /// Checks all functions.
@@ -15,8 +15,11 @@ pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
             continue;
         };
         let wanted = Liveness::of(function).live_in(entry);
-        for reg in wanted.iter().filter(|&reg| !is_parameter(function, reg)) {
-            errors.extend(first_read(function, reg));
+        // Each register takes a walk through the function.
+        let unwritten = wanted.iter().filter(|&reg| !is_parameter(function, reg));
+        for reg in unwritten.take(MAX_DIAGNOSTICS) {
+            let found = first_read(function, reg);
+            found.into_iter().for_each(|error| keep(&mut errors, error));
         }
     }
     if errors.is_empty() {

@@ -4,15 +4,18 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `word` | words of code and control frames |
+//! | `contexts` | the way from a call's context to those of its local control stacks |
 //! | `program` | a loaded program, its functions, and the ops that words came from |
 //! | `sites` | what stands for ops, and for callers, in call stacks of memory profiles |
 //! | `stubs` | words that belong to no function |
 
+mod contexts;
 mod program;
 mod sites;
 mod stubs;
 mod word;
 
+pub(crate) use contexts::{FrameContexts, OpenContext};
 pub use program::Location;
 pub(crate) use program::{BARRIER, CALLBACK, LoadedFunction, LoadedHandler, Program, base_source};
 pub(crate) use sites::Site;

@@ -5,6 +5,7 @@ use std::ptr;
 use profiler::{Node, SourceId};
 
 use super::Mode;
+use super::contexts::{FrameContexts, OpenContext};
 use super::sites::CallerSites;
 use super::word::{DataWord, Handler, NodeWord, Pc, Word};
 use crate::module::Module;
@@ -18,9 +19,8 @@ pub(crate) struct Program {
     pub(crate) functions: Box<[LoadedFunction]>,
     /// The words that hold nodes; in stack style, those that hold a source and a context.
     pub(crate) node_words: Vec<u32>,
-    /// Lists of open sources that the code points to, in stack style.
-    #[expect(dead_code, reason = "held for the code that points into it")]
-    pub(crate) open_sources: Vec<Box<[SourceId]>>,
+    /// By function, the ways to contexts that the code and handlers point to, in stack style.
+    pub(crate) contexts: Vec<FrameContexts>,
     /// What calls and returns do for a profile.
     pub(crate) mode: Mode,
     /// The word behind the call of callbacks.
@@ -79,8 +79,8 @@ pub(crate) struct LoadedHandler {
     pub(crate) register: u8,
     /// The node that is current at the handler; null when none is published.
     pub(crate) node: *const Node,
-    /// The sources that are open at the handler, in stack style.
-    pub(crate) open: Vec<SourceId>,
+    /// The way to the context of the handler, in stack style.
+    pub(crate) open: *const OpenContext,
 }
 
 /// A place in a program: a function and the op that runs there.
@@ -159,6 +159,7 @@ impl Program {
                 data: DataWord { x, y: 0 },
             };
         }
+        self.contexts.iter_mut().for_each(FrameContexts::forget);
     }
 
     /// The node that an allocation by a word is charged to, when that is known.

@@ -4,10 +4,12 @@ use std::ptr;
 
 use profiler::{Node, SourceId};
 
-use super::lower::{context_sources, is_source};
+use super::lower::is_source;
 use super::plan::Plan;
 use super::{Charge, LoadConfig};
-use crate::code::{LoadedFunction, LoadedHandler, Mode, Word, base_source, signature_word};
+use crate::code::{
+    FrameContexts, LoadedFunction, LoadedHandler, Mode, Word, base_source, signature_word,
+};
 use crate::verify::VerifiedModule;
 
 /// Fills a function's entry in once its code stands at its final address.
@@ -17,6 +19,7 @@ pub(super) struct Finish<'a> {
     pub(super) code: &'a [Word],
     pub(super) index: usize,
     pub(super) word_of_op: &'a [usize],
+    pub(super) contexts: &'a FrameContexts,
 }
 
 impl Finish<'_> {
@@ -61,10 +64,8 @@ impl Finish<'_> {
                     Mode::Off | Mode::Stack => ptr::null(),
                 },
                 open: match self.config.mode() {
-                    Mode::Stack => {
-                        context_sources(facts, self.config, stack, base, plan.entry_source)
-                    }
-                    Mode::Off | Mode::Current => Vec::new(),
+                    Mode::Stack => self.contexts.way(stack),
+                    Mode::Off | Mode::Current => ptr::null(),
                 },
             });
         }

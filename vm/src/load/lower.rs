@@ -4,6 +4,7 @@ use std::ptr;
 
 use profiler::{Node, SourceId};
 
+use super::contexts::frame_contexts;
 use super::elided::is_tail_call;
 use super::finish::Finish;
 use super::plan::{Leaves, Plan};
@@ -54,26 +55,29 @@ pub(crate) fn lower(
     let (mut code, mut node_words) = stubs(config, sink);
     let callback_return = CALLBACK + 1 + config.is_profiled() as usize;
     let mut call_fixups = Vec::new();
-    let mut open_sources = Vec::new();
+    let mut contexts = Vec::with_capacity(plans.len());
     let mut entries = Vec::new();
     for (index, plan) in plans.iter().enumerate() {
+        let base_source = base_source(&module, index);
+        let facts = &module.facts()[index];
+        let frame_contexts = frame_contexts(facts, config, base_source, plan.entry_source);
         let mut lowering = Lowering {
             module: &module,
-            facts: &module.facts()[index],
+            facts,
             plan,
             config,
             texts: &texts,
             functions: &addresses,
             entry_sources: &entry_sources,
             function: index,
-            base_source: base_source(&module, index),
+            base_source,
             start: code.len(),
             code: &mut code,
             op_of_word: Vec::new(),
             word_of_op: vec![usize::MAX; module.facts()[index].ops.len() + 1],
             jump_fixups: Vec::new(),
             call_fixups: &mut call_fixups,
-            open_sources: &mut open_sources,
+            contexts: &frame_contexts,
             node_words: &mut node_words,
             current_op: 0,
         };
@@ -92,6 +96,7 @@ pub(crate) fn lower(
         function.start = start;
         function.op_of_word = op_of_word;
         entries.push(word_of_op);
+        contexts.push(frame_contexts);
     }
     for (word, callee) in call_fixups {
         set_distance(&mut code, word, functions[callee].start);
@@ -103,6 +108,7 @@ pub(crate) fn lower(
             code: &code,
             index,
             word_of_op,
+            contexts: &contexts[index],
         };
         finish.function(&mut functions[index], &plans[index]);
     }
@@ -111,7 +117,7 @@ pub(crate) fn lower(
         code,
         functions,
         node_words,
-        open_sources,
+        contexts,
         mode: config.mode(),
         callback_return,
         caller_sites: Default::default(),
@@ -203,8 +209,8 @@ pub(super) struct Lowering<'a> {
     jump_fixups: Vec<(usize, usize)>,
     /// Words whose jump goes to a function.
     call_fixups: &'a mut Vec<(usize, usize)>,
-    /// Lists of sources that words point to.
-    open_sources: &'a mut Vec<Box<[SourceId]>>,
+    /// The ways to contexts that words point to.
+    pub(super) contexts: &'a FrameContexts,
     /// The words that hold nodes.
     node_words: &'a mut Vec<u32>,
     /// The op that words are written for.
@@ -441,42 +447,6 @@ impl<'a> Lowering<'a> {
         self.node_words.push(self.code.len() as u32);
         self.emit_data(source.0 as u64, 0);
     }
-
-    /// The sources that make the context of a local control stack, in memory that stays.
-    pub(super) fn open_sources(&mut self, stack: ControlStackId) -> (*const SourceId, usize) {
-        let open = context_sources(
-            self.facts,
-            self.config,
-            stack,
-            self.base_source,
-            self.entry_sources[self.function],
-        );
-        let open = open.into_boxed_slice();
-        let place = (open.as_ptr(), open.len());
-        self.open_sources.push(open);
-        place
-    }
-}
-
-/// The sources from the caller's context to that of a local control stack: what is open, below it
-/// nobody in particular if the function did not open a source of its own. The entry function's
-/// own top level is the root of all contexts.
-pub(super) fn context_sources(
-    facts: &FunctionFacts,
-    config: LoadConfig<'_>,
-    stack: ControlStackId,
-    base: SourceId,
-    opened: Option<SourceId>,
-) -> Vec<SourceId> {
-    let mut open = Vec::new();
-    let is_outside = stack == ControlStackId::EMPTY || opened.is_none();
-    if is_outside && base != SourceId::MAIN {
-        open.push(base);
-    }
-    let sources = facts.control_stacks.sources(stack);
-    let charged = sources.into_iter().map(|source| config.charged(source));
-    open.extend(charged.filter(|&source| source != SourceId::CALLER));
-    open
 }
 
 /// Whether a function opens a source that counts entries.

@@ -7,6 +7,7 @@
 //! Loading happens after verification and keeps, for each word, the op that it came from: handler
 //! tables, backtraces and listings go through that map.
 
+mod contexts;
 mod elided;
 mod finish;
 mod fuse;

@@ -93,6 +93,7 @@ impl Plan {
             is_boundary,
             entry_source,
         };
+        let mut run = Run::default();
         for (index, op) in facts.ops.iter().enumerate() {
             let is_left_out = |source: &SourceRef| charged(SourceId(source.0)) == SourceId::CALLER;
             let keeps = match op {
@@ -101,7 +102,12 @@ impl Plan {
                     let is_callers = index == 0 && !plan.is_leader[0];
                     keeps_enters && !is_callers
                 }
-                Op::Leave { .. } => leaves.keeps() && !plan.is_before_exit(facts, index, leaves),
+                Op::Leave { .. } => {
+                    if run.end <= index {
+                        run = plan.run_at(facts, index);
+                    }
+                    leaves.keeps() && !plan.is_before_exit(facts, index, &run, leaves)
+                }
                 _ => true,
             };
             let is_reached = facts.stacks[index].is_some();
@@ -133,21 +139,28 @@ impl Plan {
         first_leave
     }
 
-    /// Whether only other Leaves, and moves of results or arguments, stand between a Leave and a
-    /// return or tail call, and nothing jumps in between: whoever did would find nothing closed.
-    /// What little time the moves take is the function's own.
-    fn is_before_exit(&self, facts: &FunctionFacts, leave: usize, leaves: Leaves) -> bool {
-        let between = facts.ops[leave..]
-            .iter()
-            .take_while(|op| is_leave_or_move(op))
-            .count();
-        let exit = leave + between;
-        let is_entered = self.is_target[leave + 1..]
-            .iter()
-            .take(between)
-            .any(|&target| target);
-        let is_empty = facts.stacks.get(exit).copied().flatten() == Some(ControlStackId::EMPTY);
-        let is_exit = match facts.ops.get(exit) {
+    /// The run of Leaves and moves from an op on.
+    fn run_at(&self, facts: &FunctionFacts, first: usize) -> Run {
+        let rest = facts.ops[first..].iter();
+        let end = first + rest.take_while(|op| is_leave_or_move(op)).count();
+        let behind = facts.ops.len().min(end + 1);
+        let last_target = (first..behind).rfind(|&op| self.is_target[op]);
+        Run { end, last_target }
+    }
+
+    /// Whether only other Leaves, and moves of results or arguments, stand between a Leave in a
+    /// run and a return or tail call, and nothing jumps in between: whoever did would find nothing
+    /// closed. What little time the moves take is the function's own.
+    fn is_before_exit(
+        &self,
+        facts: &FunctionFacts,
+        leave: usize,
+        run: &Run,
+        leaves: Leaves,
+    ) -> bool {
+        let is_entered = run.last_target.is_some_and(|target| target > leave);
+        let is_empty = facts.stacks.get(run.end).copied().flatten() == Some(ControlStackId::EMPTY);
+        let is_exit = match facts.ops.get(run.end) {
             Some(Op::Ret {} | Op::TailCall { .. }) => true,
             // It may fault, which is charged to whoever is current then.
             Some(Op::TailCallClosure { .. }) => leaves != Leaves::KeptForContexts,
@@ -160,6 +173,15 @@ impl Plan {
     pub(super) fn may_follow(&self, op: usize) -> bool {
         !self.is_leader[op] && !self.is_boundary[op]
     }
+}
+
+/// A run of Leaves and moves, which is looked through once for all Leaves in it.
+#[derive(Default)]
+struct Run {
+    /// The index of the first op behind it.
+    end: usize,
+    /// The last op of the run, or the op behind it, that a jump or a handler goes to.
+    last_target: Option<usize>,
 }
 
 fn is_leave_or_move(op: &Op) -> bool {

@@ -506,9 +506,9 @@ impl Lowering<'_> {
             .top(stack)
             .expect("the verifier found it open");
         if self.config.mode() == Mode::Stack {
-            let (address, length) = self.open_sources(below);
+            let way = self.contexts.way(below);
             self.emit(call::leave_context, [0; 4], 0);
-            return self.emit_data(address.expose_provenance() as u64, length as u64);
+            return self.emit_data(way.expose_provenance() as u64, 0);
         }
         let node = self.node_of(below);
         self.emit(call::leave_node, [0; 4], 0);

@@ -67,7 +67,7 @@ pub(crate) unsafe fn unwind(m: Machine) -> Result<Way, Obstacle> {
                 (*ctx).roots.exception = Value::ZERO;
                 if !(*ctx).profiling.contexts.is_null() {
                     let caller = *machine.saved_context(at.sp.sub(1));
-                    machine.publish(context_of(ctx, caller, &handler.open));
+                    machine.publish(context_of(ctx, caller, handler.open));
                 } else if !handler.node.is_null() {
                     machine.publish(handler.node);
                 }

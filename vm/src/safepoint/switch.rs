@@ -1,8 +1,8 @@
 //! Contexts of stack-style profiles, and the switch from one unit of profile data to another.
 
-use profiler::{Node, ProfileData, SourceId, Translator};
+use profiler::{Node, ProfileData, Translator};
 
-use crate::code::Frame;
+use crate::code::{Frame, OpenContext};
 use crate::machine::{Context, Machine, WantedContext};
 use crate::units::{Unit, UnitError};
 
@@ -26,8 +26,7 @@ pub(crate) unsafe fn make_wanted_context(m: Machine) {
     }
 }
 
-/// The context of a frame: what is under the context it was called in, for the sources that are
-/// open in it.
+/// The context of a frame at the end of a way, from the context that it was called in.
 ///
 /// # Safety
 /// As for [`make_wanted_context`].
@@ -35,17 +34,11 @@ pub(crate) unsafe fn make_wanted_context(m: Machine) {
 pub(crate) unsafe fn context_of(
     ctx: *mut Context,
     caller: *const Node,
-    open: &[SourceId],
+    open: *const OpenContext,
 ) -> *const Node {
-    // SAFETY: as above.
-    unsafe {
-        let contexts = &*(*ctx).profiling.contexts;
-        let mut context: &Node = &*caller;
-        for &source in open {
-            context = contexts.enter(context, source);
-        }
-        context
-    }
+    // SAFETY: as above; ways live as long as the program, whose machine alone uses them, and forget
+    // contexts when it goes over to another unit's.
+    unsafe { OpenContext::find(open, &*(*ctx).profiling.contexts, caller) }
 }
 
 /// Makes a unit current, and gives the one that was.

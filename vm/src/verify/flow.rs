@@ -1,59 +1,25 @@
 //! The checks that follow paths: written-before-read, and Enter and Leave.
 //!
-//! A state is what holds before an op on every path that leads there: the local control stack and
-//! which registers have been written. Paths join by intersection of the registers; their control
-//! stacks must be equal. A block is visited again only while its entry state shrinks, which it
-//! can do at most 512 times; in practice once or twice.
-
-use std::collections::BTreeSet;
+//! Control stacks are equal on all paths to an op, or the function is refused. So one visit of
+//! each op that control comes to tells all about them, and on the way sums up what each block
+//! does to registers. Which registers are written where then follows from the summaries alone
+//! (`settle.rs`), without another look at ops.
 
 use profiler::SourceId;
 
+use super::FunctionFacts;
 use super::control_stack::{ControlStackId, ControlStacks};
-use super::operands::Decoded;
-use super::{FunctionFacts, VerifyError};
+use super::covering::Covering;
+use super::error::{Register, VerifyError, VerifyErrorKind};
+use super::operands::{Decoded, may_jump};
+use super::positions::Positions;
+use super::registers::{Registers, Run, Transfer};
+use super::settle::{Block, Blocks, LEAST_STEPS, STEPS_PER_BYTE};
 use crate::isa::*;
-use crate::module::{HandlerRange, Module};
+use crate::module::{Function, Module};
 
-/// A set of registers of one class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Registers([u64; 4]);
-
-impl Registers {
-    fn first(count: usize) -> Self {
-        let mut set = Self::default();
-        (0..count).for_each(|register| set.insert(register));
-        set
-    }
-
-    fn insert(&mut self, register: usize) {
-        self.0[register / 64] |= 1 << (register % 64);
-    }
-
-    fn contains(self, register: usize) -> bool {
-        self.0[register / 64] >> (register % 64) & 1 == 1
-    }
-
-    fn intersect(&mut self, other: Self) {
-        self.0
-            .iter_mut()
-            .zip(other.0)
-            .for_each(|(mine, theirs)| *mine &= theirs);
-    }
-
-    /// Forgets all registers from `base` on, then adds `count` of them again.
-    fn window(&mut self, base: usize, count: usize) {
-        self.intersect(Self::first(base));
-        (base..base + count).for_each(|register| self.insert(register));
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
-    stack: ControlStackId,
-    ints: Registers,
-    refs: Registers,
-}
+/// What is wrong, at the op of which index.
+type Fault = (usize, VerifyErrorKind);
 
 /// Follows all paths of a function.
 pub(super) fn check_function(
@@ -62,52 +28,58 @@ pub(super) fn check_function(
     decoded: Decoded,
 ) -> Result<FunctionFacts, VerifyError> {
     let mut flow = Flow::new(module, index, &decoded);
-    match flow.run() {
-        Ok(()) => {
-            let Flow {
-                stacks,
-                handler_stacks,
-                control_stacks,
-                ref_registers,
-                ..
-            } = flow;
-            let Decoded { ops, offsets } = decoded;
-            Ok(FunctionFacts {
-                ops,
-                offsets,
-                stacks,
-                handler_stacks,
-                control_stacks,
-                ref_registers,
-            })
-        }
-        Err((position, message)) => Err(VerifyError {
+    let found = flow.visit_all().and_then(|()| flow.check_registers());
+    if let Err((op, kind)) = found {
+        return Err(VerifyError {
             function: index,
-            offset: decoded.offsets[position],
-            message,
-        }),
+            offset: decoded.offsets[op],
+            kind,
+        });
     }
+    let Flow {
+        stacks,
+        handler_stacks,
+        control_stacks,
+        ref_registers,
+        ..
+    } = flow;
+    let Decoded {
+        ops,
+        offsets,
+        starts,
+    } = decoded;
+    Ok(FunctionFacts {
+        ops,
+        offsets,
+        starts,
+        stacks,
+        handler_stacks,
+        control_stacks,
+        ref_registers,
+    })
 }
 
-/// What is wrong, at the op of which position.
-type Fault = (usize, String);
+/// No block starts at the op.
+const NO_BLOCK: u32 = u32::MAX;
 
 struct Flow<'a> {
     module: &'a Module,
-    sig: Signature,
-    handlers: &'a [HandlerRange],
+    function: &'a Function,
     decoded: &'a Decoded,
-    /// The state before each op at which a block starts, once a path has reached it.
-    entries: Vec<Option<State>>,
-    starts_block: Vec<bool>,
-    /// Blocks to visit, the earliest first, so that ranges are met at their start.
-    worklist: BTreeSet<usize>,
-    /// For each op the handler range that counts, by index.
-    covering: Vec<Option<u32>>,
+    /// The control stack before each op that something jumps to, once a path has come there.
+    entries: Vec<Option<ControlStackId>>,
+    /// Whether something may come to the op from elsewhere than the op before.
+    is_leader: Vec<bool>,
+    /// Ops to visit, the earliest first, so that ranges are met at their start.
+    to_visit: Positions,
+    covering: Covering,
     stacks: Vec<Option<ControlStackId>>,
     handler_stacks: Vec<Option<ControlStackId>>,
     control_stacks: ControlStacks,
     ref_registers: u16,
+    blocks: Blocks,
+    /// For each op the block that it starts.
+    block_of: Vec<u32>,
 }
 
 impl<'a> Flow<'a> {
@@ -116,225 +88,224 @@ impl<'a> Flow<'a> {
         let count = decoded.ops.len();
         let mut flow = Self {
             module,
-            sig: function.signature,
-            handlers: &function.handlers,
+            function,
             decoded,
             entries: vec![None; count],
-            starts_block: vec![false; count],
-            worklist: BTreeSet::from([0]),
-            covering: vec![None; count],
+            is_leader: vec![false; count],
+            to_visit: Positions::new(count),
+            covering: Covering::new(&function.handlers, decoded),
             stacks: vec![None; count],
             handler_stacks: vec![None; function.handlers.len()],
             control_stacks: ControlStacks::default(),
             ref_registers: 0,
+            blocks: Blocks::default(),
+            block_of: vec![NO_BLOCK; count],
         };
-        let is_closure = function.captures.is_some();
-        let refs = function.signature.ref_params as usize + is_closure as usize;
-        flow.ref_registers = refs.max(function.signature.ref_results as usize) as u16;
-        flow.entries[0] = Some(State {
-            stack: ControlStackId::EMPTY,
-            ints: Registers::first(function.signature.int_params as usize),
-            refs: Registers::first(refs),
-        });
-        flow.starts_block[0] = true;
-        flow.find_blocks();
+        flow.ref_registers =
+            ref_params(function).max(function.signature.ref_results as usize) as u16;
+        flow.find_leaders();
         flow
     }
 
-    fn position(&self, offset: u32) -> usize {
-        self.decoded
-            .index_of(offset)
-            .expect("operands.rs has checked that an op starts there")
-    }
-
-    fn find_blocks(&mut self) {
+    fn find_leaders(&mut self) {
         for op in &self.decoded.ops {
             for_each_target(op, |target| {
-                let position = self
-                    .decoded
-                    .index_of(target)
-                    .expect("targets have been checked");
-                self.starts_block[position] = true;
+                self.is_leader[self.decoded.position(target)] = true;
             });
         }
-        for (index, range) in self.handlers.iter().enumerate().rev() {
-            let start = self.position(range.start);
-            let target = self.position(range.target);
-            self.starts_block[start] = true;
-            self.starts_block[target] = true;
-            let end = self
-                .decoded
-                .offsets
-                .partition_point(|&offset| offset < range.end);
-            // Ranges are walked from the last to the first, so the first that covers an op stays.
-            self.covering[start..end].fill(Some(index as u32));
+        for range in &self.function.handlers {
+            self.is_leader[self.decoded.position(range.start)] = true;
+            self.is_leader[self.decoded.position(range.target)] = true;
             self.ref_registers = self.ref_registers.max(range.register as u16 + 1);
         }
     }
 
-    fn run(&mut self) -> Result<(), Fault> {
-        while let Some(start) = self.worklist.pop_first() {
-            let mut state = self.entries[start].expect("only reached blocks are listed");
-            let mut position = start;
-            loop {
-                self.step(position, &mut state)?;
-                if !self.decoded.ops[position].opcode().info().falls_through {
-                    break;
-                }
-                position += 1;
-                if self.starts_block[position] {
-                    self.join(position, state)?;
-                    break;
-                }
-            }
+    /// Visits each op that control comes to once.
+    fn visit_all(&mut self) -> Result<(), Fault> {
+        self.come_to(0, ControlStackId::EMPTY)?;
+        while let Some(leader) = self.to_visit.pop_from(0) {
+            self.visit(leader)?;
         }
         Ok(())
     }
 
-    /// Checks the op and turns the state before it into the state after it.
-    fn step(&mut self, position: usize, state: &mut State) -> Result<(), Fault> {
-        self.stacks[position] = Some(state.stack);
-        self.flow_to_handler(position, *state)?;
-        let op = &self.decoded.ops[position];
-        self.check_reads(op, state)
-            .map_err(|message| (position, message))?;
-        self.check_exit(position, state.stack)?;
-        match op {
-            Op::Enter {
-                source: SourceRef(id),
-            } => {
-                state.stack = self.control_stacks.enter(state.stack, SourceId(*id));
+    /// Visits the ops from a leader to the next one, or to where control goes elsewhere.
+    fn visit(&mut self, leader: usize) -> Result<(), Fault> {
+        let mut stack = self.entries[leader].expect("only ops that were come to are visited");
+        let mut op_index = leader;
+        let mut summary = self.start_block(leader);
+        loop {
+            let op = &self.decoded.ops[op_index];
+            self.stacks[op_index] = Some(stack);
+            self.may_raise(op_index, stack, &mut summary)?;
+            self.check_exit(op_index, stack)?;
+            let targets = self.sum_up(op, &mut summary);
+            stack = self.change_stack(op_index, stack)?;
+            for &target in &targets {
+                let target = self.decoded.position(target);
+                self.come_to(target, stack)?;
+                self.blocks.edges.push(target as u32);
             }
-            Op::Leave {
-                source: SourceRef(id),
-            } => match self.control_stacks.top(state.stack) {
-                None => return Err((position, "unmatched leave: no source is open".into())),
-                Some((open, _)) if open != SourceId(*id) => {
-                    let message = format!(
-                        "mismatched leave: source {} was opened last, not {id}",
-                        open.0
-                    );
-                    return Err((position, message));
-                }
-                Some((_, below)) => state.stack = below,
-            },
-            _ => self.write_registers(op, state),
+            if !op.opcode().info().falls_through {
+                break;
+            }
+            op_index += 1;
+            if self.is_leader[op_index] {
+                self.come_to(op_index, stack)?;
+                self.blocks.edges.push(op_index as u32);
+                break;
+            }
+            if !targets.is_empty() || self.covering.of(op_index) != summary.range {
+                self.blocks.edges.push(op_index as u32);
+                self.end_block(summary);
+                summary = self.start_block(op_index);
+            }
         }
-        let mut targets: TargetList = TargetList::new();
-        for_each_target(op, |target| targets.push(target));
-        for target in targets {
-            self.join(self.position(target), *state)?;
-        }
+        self.end_block(summary);
         Ok(())
     }
 
-    /// Most ops may raise: the state before them flows to the handler. A callee that raises leaves
+    /// Notes the control stack on a way to an op.
+    fn come_to(&mut self, op: usize, stack: ControlStackId) -> Result<(), Fault> {
+        match self.entries[op] {
+            None => {
+                self.entries[op] = Some(stack);
+                self.to_visit.insert(op);
+                Ok(())
+            }
+            Some(known) if known == stack => Ok(()),
+            Some(_) => Err((op, VerifyErrorKind::MismatchedBlock)),
+        }
+    }
+
+    /// Most ops may raise: what holds before them holds at the handler. A callee that raises leaves
     /// nothing of the call's windows. Leaving a function raises nothing, so a source that is open
     /// where the range starts may be closed for that, and results may be put in place.
-    fn flow_to_handler(&mut self, position: usize, state: State) -> Result<(), Fault> {
-        let Some(index) = self.covering[position].map(|index| index as usize) else {
+    fn may_raise(
+        &mut self,
+        op_index: usize,
+        stack: ControlStackId,
+        summary: &mut Summary,
+    ) -> Result<(), Fault> {
+        let Some(index) = summary.range else {
             return Ok(());
         };
-        let op = &self.decoded.ops[position];
+        let op = &self.decoded.ops[op_index];
         if never_raises(op) {
             return Ok(());
         }
-        let range = self.handlers[index];
-        let start = self.position(range.start);
+        let range = self.function.handlers[index];
         // A range may be entered in its middle; then its first op says what is open there.
-        let Some(stack) = self.stacks[start] else {
-            return Err((
-                position,
-                "a handler's range is entered before its first op".into(),
-            ));
+        let Some(base) = self.stacks[self.decoded.position(range.start)] else {
+            return Err((op_index, VerifyErrorKind::RangeEnteredLate));
         };
-        if !self.control_stacks.extends(state.stack, stack) {
-            let message = "a source that is open where a handler's range starts is left inside it";
-            return Err((position, message.into()));
+        if !self.control_stacks.extends(stack, base) {
+            return Err((op_index, VerifyErrorKind::SourceLeftInRange));
         }
-        self.handler_stacks[index] = Some(stack);
-        let mut at_handler = State { stack, ..state };
+        self.handler_stacks[index] = Some(base);
+        let mut raising = summary.transfer;
         if let Some((_, ints, refs)) = self.call_of(op) {
-            at_handler.ints.window(ints, 0);
-            at_handler.refs.window(refs, 0);
+            raising.forget_from(ints, refs);
         }
-        at_handler.refs.insert(range.register as usize);
-        self.join(self.position(range.target), at_handler)
-    }
-
-    fn join(&mut self, position: usize, state: State) -> Result<(), Fault> {
-        let Some(known) = &mut self.entries[position] else {
-            self.entries[position] = Some(state);
-            self.worklist.insert(position);
-            return Ok(());
-        };
-        if known.stack != state.stack {
-            let message = "mismatched block: paths with different open sources join here";
-            return Err((position, message.into()));
+        raising.write(Run::refs(range.register as usize, 1));
+        match &mut summary.raising {
+            Some(all) => all.meet(&raising),
+            None => summary.raising = Some(raising),
         }
-        let before = *known;
-        known.ints.intersect(state.ints);
-        known.refs.intersect(state.refs);
-        if *known != before {
-            self.worklist.insert(position);
-        }
-        Ok(())
+        self.come_to(self.decoded.position(range.target), base)
     }
 
     /// A function may be left only when every source that it opened is closed.
-    fn check_exit(&self, position: usize, stack: ControlStackId) -> Result<(), Fault> {
-        let leaves = match &self.decoded.ops[position] {
+    fn check_exit(&self, op_index: usize, stack: ControlStackId) -> Result<(), Fault> {
+        let leaves = match &self.decoded.ops[op_index] {
             Op::Ret {} | Op::TailCall { .. } | Op::TailCallClosure { .. } => true,
-            Op::Raise { .. } | Op::MatchFail {} => self.covering[position].is_none(),
+            Op::Raise { .. } | Op::MatchFail {} => self.covering.of(op_index).is_none(),
             _ => false,
         };
         if leaves && stack != ControlStackId::EMPTY {
-            return Err((position, "nonempty sources when leaving function".into()));
+            return Err((op_index, VerifyErrorKind::OpenAtExit));
         }
         Ok(())
     }
 
-    fn check_reads(&mut self, op: &Op, state: &State) -> Result<(), String> {
-        for operand in op.operands() {
+    /// The control stack after an op.
+    fn change_stack(
+        &mut self,
+        op_index: usize,
+        stack: ControlStackId,
+    ) -> Result<ControlStackId, Fault> {
+        match &self.decoded.ops[op_index] {
+            Op::Enter { source } => Ok(self.control_stacks.enter(stack, SourceId(source.0))),
+            Op::Leave { source } => match self.control_stacks.top(stack) {
+                None => Err((op_index, VerifyErrorKind::UnmatchedLeave)),
+                Some((open, below)) if open == SourceId(source.0) => Ok(below),
+                Some((open, _)) => {
+                    let left = SourceId(source.0);
+                    Err((op_index, VerifyErrorKind::MismatchedLeave { open, left }))
+                }
+            },
+            _ => Ok(stack),
+        }
+    }
+
+    /// Adds what an op reads and writes to a summary; returns where it may jump to.
+    fn sum_up(&mut self, op: &Op, summary: &mut Summary) -> TargetList {
+        let mut targets = TargetList::new();
+        let operands = op.operands();
+        for operand in &operands {
             match operand {
-                Operand::IIn(register) => read(&state.ints, 'i', register as usize)?,
+                Operand::IIn(register) => summary.read(Run::ints(*register as usize, 1)),
                 Operand::RIn(register) => {
-                    self.touch(register as usize);
-                    read(&state.refs, 'r', register as usize)?;
+                    self.touch(*register as usize, 1);
+                    summary.read(Run::refs(*register as usize, 1));
                 }
                 Operand::IRegs(list) => {
-                    list.iter()
-                        .try_for_each(|&one| read(&state.ints, 'i', one as usize))?;
+                    for &register in list {
+                        summary.read(Run::ints(register as usize, 1));
+                    }
                 }
                 Operand::RRegs(list) => {
-                    list.iter()
-                        .for_each(|&register| self.touch(register as usize));
-                    list.iter()
-                        .try_for_each(|&one| read(&state.refs, 'r', one as usize))?;
+                    for &register in list {
+                        self.touch(register as usize, 1);
+                        summary.read(Run::refs(register as usize, 1));
+                    }
                 }
-                Operand::ROut(register) => self.touch(register as usize),
+                Operand::ROut(register) => self.touch(*register as usize, 1),
+                Operand::Target(target) => targets.push(*target),
+                Operand::Targets(list) => targets.extend_from_slice(list),
                 _ => {}
             }
         }
-        let (ints, refs, ints_count, refs_count) = match op {
-            Op::Ret {} => (
-                0,
-                0,
-                self.sig.int_results as usize,
-                self.sig.ref_results as usize,
-            ),
-            _ => match self.call_of(op) {
-                Some((sig, ints, refs)) => {
-                    let is_closure =
-                        matches!(op, Op::CallClosure { .. } | Op::TailCallClosure { .. });
-                    self.touch_window(refs, sig.ref_window(is_closure));
-                    (ints, refs, sig.int_params as usize, sig.ref_params as usize)
+        if let Op::Ret {} = op {
+            let sig = self.function.signature;
+            summary.read(Run::ints(0, sig.int_results as usize));
+            summary.read(Run::refs(0, sig.ref_results as usize));
+        }
+        let call = self.call_of(op);
+        if let Some((sig, ints, refs)) = call {
+            let is_closure = matches!(op, Op::CallClosure { .. } | Op::TailCallClosure { .. });
+            self.touch(refs, sig.ref_window(is_closure));
+            summary.read(Run::ints(ints, sig.int_params as usize));
+            summary.read(Run::refs(refs, sig.ref_params as usize));
+        }
+        for operand in &operands {
+            match operand {
+                Operand::IOut(register) => {
+                    summary.transfer.write(Run::ints(*register as usize, 1));
                 }
-                None => return Ok(()),
-            },
-        };
-        (ints..ints + ints_count).try_for_each(|register| read(&state.ints, 'i', register))?;
-        (refs..refs + refs_count).try_for_each(|register| read(&state.refs, 'r', register))
+                Operand::ROut(register) => {
+                    summary.transfer.write(Run::refs(*register as usize, 1));
+                }
+                _ => {}
+            }
+        }
+        if let Some((sig, ints, refs)) = call {
+            let transfer = &mut summary.transfer;
+            transfer.forget_from(ints, refs);
+            transfer.write(Run::ints(ints, sig.int_results as usize));
+            transfer.write(Run::refs(refs, sig.ref_results as usize));
+        }
+        targets
     }
 
     /// Signature and windows of any kind of call.
@@ -363,29 +334,104 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn write_registers(&self, op: &Op, state: &mut State) {
-        for operand in op.operands() {
-            match operand {
-                Operand::IOut(register) => state.ints.insert(register as usize),
-                Operand::ROut(register) => state.refs.insert(register as usize),
-                _ => {}
-            }
-        }
-        if let Some((sig, ints, refs)) = self.call_of(op) {
-            state.ints.window(ints, sig.int_results as usize);
-            state.refs.window(refs, sig.ref_results as usize);
-        }
-    }
-
-    fn touch(&mut self, register: usize) {
-        self.touch_window(register, 1);
-    }
-
-    fn touch_window(&mut self, base: usize, count: usize) {
+    /// Notes that an op names `count` `r` registers from `first` on.
+    fn touch(&mut self, first: usize, count: usize) {
         if count > 0 {
-            self.ref_registers = self.ref_registers.max((base + count) as u16);
+            self.ref_registers = self.ref_registers.max((first + count) as u16);
         }
     }
+
+    fn start_block(&self, first: usize) -> Summary {
+        Summary {
+            first: first as u32,
+            first_edge: self.blocks.edges.len() as u32,
+            range: self.covering.of(first),
+            transfer: Transfer::NOTHING,
+            needs: Registers::NONE,
+            unwritten: None,
+            raising: None,
+        }
+    }
+
+    fn end_block(&mut self, summary: Summary) {
+        let raising = summary.raising.zip(summary.range).map(|(transfer, range)| {
+            let target = self.function.handlers[range].target;
+            let target = self.decoded.position(target) as u32;
+            self.blocks.raising.push((transfer, target));
+            self.blocks.raising.len() as u32 - 1
+        });
+        self.block_of[summary.first as usize] = self.blocks.blocks.len() as u32;
+        self.blocks.blocks.push(Block {
+            first: summary.first,
+            first_edge: summary.first_edge,
+            transfer: summary.transfer,
+            needs: summary.needs,
+            is_faulty: summary.unwritten.is_some(),
+            raising,
+        });
+    }
+
+    /// Checks that registers are written before they are read, on every path.
+    fn check_registers(&mut self) -> Result<(), Fault> {
+        let mut entry = Registers::NONE;
+        entry.insert(Run::ints(0, self.function.signature.int_params as usize));
+        entry.insert(Run::refs(0, ref_params(self.function)));
+        let limit = LEAST_STEPS + STEPS_PER_BYTE * self.function.code.len();
+        let settled = self.blocks.settle(&self.block_of, entry, limit);
+        let settled = settled.map_err(|limit| (0, VerifyErrorKind::TooManySteps { limit }))?;
+        let blocks = self.blocks.blocks.iter().zip(&settled.before);
+        let faulty =
+            blocks.filter(|(block, before)| block.is_faulty || !before.contains_all(&block.needs));
+        match faulty.min_by_key(|(block, _)| block.first) {
+            Some((block, before)) => Err(self.find_fault(block.first as usize, *before)),
+            None => Ok(()),
+        }
+    }
+
+    /// The first op from `first` on that reads what is not written, if `before` is. There is one
+    /// before the block ends.
+    fn find_fault(&mut self, first: usize, before: Registers) -> Fault {
+        let mut summary = self.start_block(first);
+        summary.transfer = Transfer::constant(before);
+        let mut op_index = first;
+        loop {
+            let op = &self.decoded.ops[op_index];
+            self.sum_up(op, &mut summary);
+            if let Some(register) = summary.unwritten {
+                return (op_index, VerifyErrorKind::Unwritten { register });
+            }
+            op_index += 1;
+        }
+    }
+}
+
+/// A block while its ops are visited.
+struct Summary {
+    first: u32,
+    first_edge: u32,
+    /// The handler range of all of its ops.
+    range: Option<usize>,
+    transfer: Transfer,
+    /// The registers that must be written before the block.
+    needs: Registers,
+    /// The first register that is read and that no way to the block can have written.
+    unwritten: Option<Register>,
+    /// What holds at the handler, if an op may raise.
+    raising: Option<Transfer>,
+}
+
+impl Summary {
+    fn read(&mut self, run: Run) {
+        match self.transfer.needs(run) {
+            Ok(needs) => self.needs.insert_all(&needs),
+            Err(register) => self.unwritten = self.unwritten.or(Some(register)),
+        }
+    }
+}
+
+/// Parameters that arrive in `r` registers, a closure's function's closure included.
+fn ref_params(function: &Function) -> usize {
+    function.signature.ref_params as usize + function.captures.is_some() as usize
 }
 
 /// Whether an op can do nothing but what it says: those that stand between closing a function's
@@ -408,17 +454,11 @@ fn never_raises(op: &Op) -> bool {
     )
 }
 
-fn read(written: &Registers, class: char, register: usize) -> Result<(), String> {
-    if written.contains(register) {
-        return Ok(());
-    }
-    Err(format!(
-        "{class}{register} may be read before it is written"
-    ))
-}
-
 /// Calls `visit` with every offset that the op may jump to.
 fn for_each_target(op: &Op, mut visit: impl FnMut(u32)) {
+    if !may_jump(op) {
+        return;
+    }
     for operand in op.operands() {
         match operand {
             Operand::Target(target) => visit(target),

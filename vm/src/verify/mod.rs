@@ -13,44 +13,28 @@
 //! function's blocks, repeated while a block's entry state still changes.
 
 mod control_stack;
+mod covering;
+mod error;
 mod flow;
+mod offsets;
 mod operands;
+mod positions;
+mod registers;
+mod settle;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::ops::Deref;
 
 pub use control_stack::{ControlStackId, ControlStacks};
+pub use error::{Register, VerifyError, VerifyErrorKind};
+use offsets::OpStarts;
 
 use crate::isa::Op;
 use crate::module::Module;
 
 /// The most errors that are reported of one module.
 const MAX_ERRORS: usize = 20;
-
-/// Why a module cannot run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VerifyError {
-    /// Index of the function at fault.
-    pub function: u32,
-    /// Offset of the op at fault, in bytes from the function's first op.
-    pub offset: u32,
-    /// What is wrong, as a sentence without a stop.
-    pub message: String,
-}
-
-impl fmt::Display for VerifyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "function {} at {:#x}: {}",
-            self.function, self.offset, self.message
-        )
-    }
-}
-
-impl std::error::Error for VerifyError {}
 
 /// A function's ops and what the verifier learned of them.
 #[derive(Clone, Debug)]
@@ -59,6 +43,7 @@ pub struct FunctionFacts {
     pub ops: Vec<Op>,
     /// The offset of each op, in bytes, and of the function's end.
     pub offsets: Vec<u32>,
+    starts: OpStarts,
     /// The local control stack before each op; `None` where control never comes.
     pub stacks: Vec<Option<ControlStackId>>,
     /// For each handler range, the local control stack at which its handler starts.
@@ -72,7 +57,7 @@ pub struct FunctionFacts {
 impl FunctionFacts {
     /// The index of the op at `offset`.
     pub fn op_at(&self, offset: u32) -> Option<usize> {
-        self.offsets[..self.ops.len()].binary_search(&offset).ok()
+        self.starts.index_of(offset)
     }
 }
 

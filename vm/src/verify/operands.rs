@@ -4,64 +4,98 @@ use std::collections::HashSet;
 
 use profiler::SourceId;
 
-use super::VerifyError;
+use super::MAX_ERRORS;
+use super::error::{Register, VerifyError, VerifyErrorKind};
+use super::offsets::OpStarts;
+use super::registers::MAX_REGISTERS;
 use crate::isa::*;
 use crate::module::{Constant, Function, Module};
-
-/// Registers of one class that an op can name.
-const MAX_REGISTERS: usize = 256;
 
 /// The ops of a function with the offset of each, and of the function's end.
 pub(super) struct Decoded {
     pub(super) ops: Vec<Op>,
     pub(super) offsets: Vec<u32>,
+    pub(super) starts: OpStarts,
 }
 
 impl Decoded {
+    /// The ops of a function, or why its bytes are none, with the offset of the last op before.
+    fn new(function: &Function) -> Result<Self, (u32, VerifyErrorKind)> {
+        let mut ops = Vec::new();
+        let mut offsets = Vec::new();
+        for result in function.ops() {
+            match result {
+                Ok((offset, op)) => {
+                    offsets.push(offset);
+                    ops.push(op);
+                }
+                Err(error) => {
+                    let offset = offsets.last().copied().unwrap_or(0);
+                    return Err((offset, VerifyErrorKind::Decode(error)));
+                }
+            }
+        }
+        let starts = OpStarts::new(&offsets, function.code.len());
+        offsets.push(function.code.len() as u32);
+        Ok(Self {
+            ops,
+            offsets,
+            starts,
+        })
+    }
+
     /// The index of the op at `offset`.
-    pub(super) fn index_of(&self, offset: u32) -> Option<usize> {
-        self.offsets[..self.ops.len()].binary_search(&offset).ok()
+    fn index_of(&self, offset: u32) -> Option<usize> {
+        self.starts.index_of(offset)
+    }
+
+    /// The index of the op at `offset`, where one is known to start.
+    pub(super) fn position(&self, offset: u32) -> usize {
+        self.index_of(offset)
+            .expect("it has been checked that an op starts there")
+    }
+
+    /// The index of the op at `offset`, or how many ops there are if it is that of the end.
+    fn end_of(&self, offset: u32) -> Option<usize> {
+        let end = self.offsets[self.ops.len()];
+        self.index_of(offset)
+            .or((offset == end).then_some(self.ops.len()))
+    }
+
+    /// The same, where a range is known to end.
+    pub(super) fn end_position(&self, offset: u32) -> usize {
+        self.end_of(offset)
+            .expect("it has been checked that ranges end at ops")
     }
 }
 
 /// Checks the entry function, and that names are not used twice.
 pub(super) fn check_module(module: &Module) -> Result<(), VerifyError> {
-    let error = |function, message: String| {
+    let error = |function, kind| {
         Err(VerifyError {
             function,
             offset: 0,
-            message,
+            kind,
         })
     };
     let Some(entry) = module.functions.get(module.entry as usize) else {
-        return error(
-            module.entry,
-            "the module has no function to start with".into(),
-        );
+        return error(module.entry, VerifyErrorKind::NoEntry);
     };
     if entry.signature.int_params != 0 || entry.signature.ref_params != 0 {
-        return error(
-            module.entry,
-            "the entry function must have no parameters".into(),
-        );
+        return error(module.entry, VerifyErrorKind::EntryParameters);
     }
     if entry.captures.is_some() {
-        return error(
-            module.entry,
-            "the entry function must not be a closure's".into(),
-        );
+        return error(module.entry, VerifyErrorKind::EntryCaptures);
     }
     let mut names = HashSet::new();
     for (index, function) in (0..).zip(&module.functions) {
         if !names.insert(function.name.as_str()) {
-            return error(
-                index,
-                format!("two functions are named `{}`", function.name),
-            );
+            let name = function.name.clone();
+            return error(index, VerifyErrorKind::NameTwice { name });
         }
     }
     if let Err(problem) = module.sources.validate() {
-        return error(module.entry, problem.to_string());
+        return error(module.entry, VerifyErrorKind::Sources(problem));
     }
     Ok(())
 }
@@ -69,104 +103,71 @@ pub(super) fn check_module(module: &Module) -> Result<(), VerifyError> {
 /// Decodes a function and checks each of its ops and handler ranges by itself.
 pub(super) fn check_function(module: &Module, index: u32) -> Result<Decoded, Vec<VerifyError>> {
     let function = &module.functions[index as usize];
-    let mut errors = Vec::new();
-    let mut report = |offset: u32, message: String| {
-        errors.push(VerifyError {
-            function: index,
-            offset,
-            message,
-        });
+    let error = |(offset, kind)| VerifyError {
+        function: index,
+        offset,
+        kind,
     };
-    let mut decoded = Decoded {
-        ops: Vec::new(),
-        offsets: Vec::new(),
-    };
-    for result in function.ops() {
-        match result {
-            Ok((offset, op)) => {
-                decoded.offsets.push(offset);
-                decoded.ops.push(op);
-            }
-            Err(error) => {
-                let offset = decoded.offsets.last().copied().unwrap_or(0);
-                report(offset, error.to_string());
-                return Err(errors);
-            }
-        }
-    }
-    decoded.offsets.push(function.code.len() as u32);
+    let decoded = Decoded::new(function).map_err(|found| vec![error(found)])?;
     let checker = Checker {
         module,
         function,
         decoded: &decoded,
     };
-    for (position, op) in decoded.ops.iter().enumerate() {
-        if let Err(message) = checker.check(op) {
-            report(decoded.offsets[position], message);
-        }
-    }
-    match decoded.ops.last() {
-        None => report(0, "the function is empty".into()),
-        Some(last) if last.opcode().info().falls_through => {
-            let offset = decoded.offsets[decoded.ops.len() - 1];
-            report(offset, "control runs off the end of the function".into());
-        }
-        Some(_) => {}
-    }
-    if let Err((offset, message)) = check_handlers(function, &decoded) {
-        report(offset, message);
-    }
-    if let Err((offset, message)) = check_lines(module, function, &decoded) {
-        report(offset, message);
-    }
-    if errors.is_empty() {
-        Ok(decoded)
-    } else {
-        Err(errors)
+    let of_ops = decoded.ops.iter().zip(&decoded.offsets);
+    let of_ops = of_ops.filter_map(|(op, &offset)| Some((offset, checker.check(op).err()?)));
+    let rest = [
+        check_end(&decoded),
+        check_handlers(function, &decoded),
+        check_lines(module, function, &decoded),
+    ];
+    let found = of_ops.chain(rest.into_iter().filter_map(Result::err));
+    let errors: Vec<_> = found.take(MAX_ERRORS).map(error).collect();
+    match errors.is_empty() {
+        true => Ok(decoded),
+        false => Err(errors),
     }
 }
 
-fn check_lines(
-    module: &Module,
-    function: &Function,
-    decoded: &Decoded,
-) -> Result<(), (u32, String)> {
+/// What is wrong at an offset.
+type Found = Result<(), (u32, VerifyErrorKind)>;
+
+fn check_end(decoded: &Decoded) -> Found {
+    match decoded.ops.last() {
+        None => Err((0, VerifyErrorKind::EmptyFunction)),
+        Some(last) if last.opcode().info().falls_through => Err((
+            decoded.offsets[decoded.ops.len() - 1],
+            VerifyErrorKind::NoEnd,
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+fn check_lines(module: &Module, function: &Function, decoded: &Decoded) -> Found {
     if !function.lines.is_sorted_by_key(|entry| entry.offset) {
-        return Err((0, "a line table's offsets must rise".into()));
+        return Err((0, VerifyErrorKind::LinesOutOfOrder));
     }
     for entry in &function.lines {
         if decoded.index_of(entry.offset).is_none() {
-            return Err((
-                entry.offset,
-                "a line table names an offset that is no op's".into(),
-            ));
+            return Err((entry.offset, VerifyErrorKind::LineNotAtOp));
         }
         if entry.file as usize >= module.files.len() {
-            let message = format!(
-                "a line table names file {}, which does not exist",
-                entry.file
-            );
-            return Err((entry.offset, message));
+            return Err((entry.offset, VerifyErrorKind::NoFile { file: entry.file }));
         }
     }
     Ok(())
 }
 
-fn check_handlers(function: &Function, decoded: &Decoded) -> Result<(), (u32, String)> {
+fn check_handlers(function: &Function, decoded: &Decoded) -> Found {
     for range in &function.handlers {
         if range.start >= range.end {
-            return Err((range.start, "a handler's range is empty".into()));
+            return Err((range.start, VerifyErrorKind::EmptyRange));
         }
-        if decoded.index_of(range.start).is_none()
-            || decoded.offsets.binary_search(&range.end).is_err()
-        {
-            return Err((
-                range.start,
-                "a handler's range does not begin and end at ops".into(),
-            ));
+        if decoded.index_of(range.start).is_none() || decoded.end_of(range.end).is_none() {
+            return Err((range.start, VerifyErrorKind::RangeNotAtOps));
         }
         if decoded.index_of(range.target).is_none() {
-            return Err((range.target, "a handler does not start at an op".into()));
+            return Err((range.target, VerifyErrorKind::HandlerNotAtOp));
         }
     }
     Ok(())
@@ -179,20 +180,20 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn check(&self, op: &Op) -> Result<(), String> {
+    fn check(&self, op: &Op) -> Result<(), VerifyErrorKind> {
         match op {
             Op::Text {
                 constant: ConstId(id),
                 ..
             } => match self.constant(*id)? {
                 Constant::Text(_) => Ok(()),
-                _ => Err(format!("constant {id} is no string")),
+                _ => Err(VerifyErrorKind::NotText { constant: *id }),
             },
             Op::Data {
                 constant: ConstId(id),
                 ..
             } => match self.constant(*id)? {
-                Constant::Text(_) => Err(format!("constant {id} is a string, not an array")),
+                Constant::Text(_) => Err(VerifyErrorKind::NotData { constant: *id }),
                 _ => Ok(()),
             },
             Op::SExt {
@@ -205,7 +206,7 @@ impl Checker<'_> {
                 if fits {
                     Ok(())
                 } else {
-                    Err(format!("{bits} bits; from 1 to 64 can be kept"))
+                    Err(VerifyErrorKind::BitCount { bits: *bits })
                 }
             }
             Op::Closure {
@@ -238,7 +239,7 @@ impl Checker<'_> {
                 refs,
             } => {
                 let host = self.module.hosts.get(*id as usize);
-                let host = host.ok_or_else(|| format!("no host function has the index {id}"))?;
+                let host = host.ok_or(VerifyErrorKind::NoHost { host: *id })?;
                 check_window(host.signature, ints, refs, false)
             }
             Op::TailCall {
@@ -251,77 +252,72 @@ impl Checker<'_> {
             | Op::Leave {
                 source: SourceRef(id),
             } => self.source(*id),
-            _ => self.targets(op),
+            _ if may_jump(op) => self.targets(op),
+            _ => Ok(()),
         }
     }
 
-    fn constant(&self, id: u32) -> Result<&Constant, String> {
+    fn constant(&self, id: u32) -> Result<&Constant, VerifyErrorKind> {
         let constant = self.module.constants.get(id as usize);
-        constant.ok_or_else(|| format!("no constant has the index {id}"))
+        constant.ok_or(VerifyErrorKind::NoConstant { constant: id })
     }
 
-    fn callee(&self, id: u32) -> Result<&Function, String> {
+    fn callee(&self, id: u32) -> Result<&Function, VerifyErrorKind> {
         let callee = self.module.functions.get(id as usize);
-        callee.ok_or_else(|| format!("no function has the index {id}"))
+        callee.ok_or(VerifyErrorKind::NoFunction { function: id })
     }
 
-    fn direct_callee(&self, id: u32) -> Result<&Function, String> {
+    fn direct_callee(&self, id: u32) -> Result<&Function, VerifyErrorKind> {
         let callee = self.callee(id)?;
         match callee.captures {
-            Some(_) => Err(format!(
-                "`{}` is a closure's function; call a closure",
-                callee.name
-            )),
+            Some(_) => Err(VerifyErrorKind::DirectCallOfClosure {
+                name: callee.name.clone(),
+            }),
             None => Ok(callee),
         }
     }
 
-    fn closure(&self, id: u32, refs: &RRegs, ints: &IRegs) -> Result<(), String> {
+    fn closure(&self, id: u32, refs: &RRegs, ints: &IRegs) -> Result<(), VerifyErrorKind> {
         let callee = self.callee(id)?;
         let Some(captures) = callee.captures else {
-            return Err(format!(
-                "`{}` is not declared as a closure's function",
-                callee.name
-            ));
+            return Err(VerifyErrorKind::NotAClosure {
+                name: callee.name.clone(),
+            });
         };
         if (refs.0.len(), ints.0.len()) != (captures.refs as usize, captures.ints as usize) {
-            return Err(format!(
-                "`{}` captures {} references and {} integers, not {} and {}",
-                callee.name,
-                captures.refs,
-                captures.ints,
-                refs.0.len(),
-                ints.0.len()
-            ));
+            return Err(VerifyErrorKind::WrongCaptures {
+                name: callee.name.clone(),
+                wanted: captures,
+                refs: refs.0.len(),
+                ints: ints.0.len(),
+            });
         }
         Ok(())
     }
 
-    fn check_results(&self, callee: Signature) -> Result<(), String> {
+    fn check_results(&self, callee: Signature) -> Result<(), VerifyErrorKind> {
         let own = self.function.signature;
         let same = callee.int_results == own.int_results && callee.ref_results == own.ref_results;
         if same {
             return Ok(());
         }
-        Err(format!(
-            "a tail call of {callee} cannot return the results of {own}"
-        ))
+        Err(VerifyErrorKind::TailCallResults { callee, own })
     }
 
-    fn source(&self, id: u32) -> Result<(), String> {
+    fn source(&self, id: u32) -> Result<(), VerifyErrorKind> {
         if id == SourceId::UNKNOWN.0 || id == SourceId::GC.0 {
-            return Err(format!("source {id} is the machine's own"));
+            return Err(VerifyErrorKind::MachineSource { source: id });
         }
         if id as usize >= self.module.sources.sources.len() {
-            return Err(format!("no source has the index {id}"));
+            return Err(VerifyErrorKind::NoSource { source: id });
         }
         Ok(())
     }
 
-    fn targets(&self, op: &Op) -> Result<(), String> {
+    fn targets(&self, op: &Op) -> Result<(), VerifyErrorKind> {
         let check = |target: u32| match self.decoded.index_of(target) {
             Some(_) => Ok(()),
-            None => Err(format!("the target {target:#x} is not the offset of an op")),
+            None => Err(VerifyErrorKind::NoTarget { target }),
         };
         for operand in op.operands() {
             match operand {
@@ -336,26 +332,39 @@ impl Checker<'_> {
     }
 }
 
+/// Whether the op names offsets to jump to. This looks at the op's kind, not at its operands, of
+/// which a copy would have to be made.
+pub(super) fn may_jump(op: &Op) -> bool {
+    let operands = op.opcode().info().operands.iter();
+    operands
+        .clone()
+        .any(|operand| matches!(operand.role, Role::Target | Role::Targets))
+}
+
 fn check_window(
     sig: Signature,
     ints: &IWindow,
     refs: &RWindow,
     is_closure: bool,
-) -> Result<(), String> {
+) -> Result<(), VerifyErrorKind> {
+    let no_room = |window| VerifyErrorKind::NoRoom {
+        window,
+        signature: sig,
+    };
     if ints.0 as usize + sig.int_window() > MAX_REGISTERS {
-        return Err(format!("the window at i{} has no room for {sig}", ints.0));
+        return Err(no_room(Register::Int(ints.0)));
     }
     if refs.0 as usize + sig.ref_window(is_closure) > MAX_REGISTERS {
-        return Err(format!("the window at r{} has no room for {sig}", refs.0));
+        return Err(no_room(Register::Ref(refs.0)));
     }
     Ok(())
 }
 
 /// A call must move a base, or endless recursion would fill the control stack while the stack
 /// check, which compares the bases, sees nothing.
-fn check_advance(ints: &IWindow, refs: &RWindow) -> Result<(), String> {
+fn check_advance(ints: &IWindow, refs: &RWindow) -> Result<(), VerifyErrorKind> {
     match (ints.0, refs.0) {
-        (0, 0) => Err("a call's windows must not both start at register 0".into()),
+        (0, 0) => Err(VerifyErrorKind::CallMovesNothing),
         _ => Ok(()),
     }
 }

@@ -106,7 +106,10 @@ fn host() -> Op {
 fn messages(module: Module) -> Vec<String> {
     match verify(module) {
         Ok(_) => Vec::new(),
-        Err(errors) => errors.into_iter().map(|error| error.message).collect(),
+        Err(errors) => errors
+            .into_iter()
+            .map(|error| error.kind.to_string())
+            .collect(),
     }
 }
 

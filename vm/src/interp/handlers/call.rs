@@ -4,7 +4,7 @@
 //! a control frame and jumps. With a profile, the word after a call holds two nodes: the callee's,
 //! published and counted at the call, and the caller's, published again at the return.
 
-use std::{ptr, slice};
+use std::ptr;
 
 use profiler::{Node, SourceId};
 
@@ -296,10 +296,9 @@ handlers! {
         m.publish((*m.pc.add(1)).nodes.caller);
         m.skip(2)
     }
-    /// The same in stack style, where the word lists the sources that stay open
+    /// The same in stack style, where the word points to the way to the context
     fn leave_context(m) {
-        let word = (*m.pc.add(1)).data;
-        let open = slice::from_raw_parts(word.x as *const SourceId, word.y as usize);
+        let open = ptr::with_exposed_provenance((*m.pc.add(1)).data.x as usize);
         m.publish(context_of(m.ctx, *m.saved_context(m.sp.sub(1)), open));
         m.skip(2)
     }
