@@ -63,7 +63,7 @@ pub use filter::{FilterError, SourceFilter};
 pub use kind::{Kind, KindSet, Style, UnknownWord};
 pub use lines::LineError;
 pub use node::Node;
-pub use profile::{DEFAULT_HZ, Profile};
+pub use profile::{DEFAULT_HZ, Profile, ProfileClaim, ProfileInUse};
 pub use show_sources::parse_show_sources;
 pub use source::{
     FIXED_NAMES, NameId, Source, SourceId, SourceMap, SourceMapBuilder, SourceMapError, SourceSeqId,

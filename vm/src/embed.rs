@@ -96,7 +96,7 @@ impl Vm {
     /// Loads a program for a machine of its own.
     ///
     /// # Errors
-    /// When an import cannot be bound, or there is no memory.
+    /// When an import cannot be bound, there is no memory, or another machine counts in the profile.
     pub fn new(
         module: VerifiedModule,
         mut hosts: Hosts,
@@ -110,6 +110,7 @@ impl Vm {
                 return Err(VmError::NoAllocation);
             }
         }
+        let claim = config.profile.as_ref().map(Profile::claim).transpose()?;
         hosts.bind(&module.hosts).map_err(VmError::Host)?;
         let mut heap = Heap::new(config.heap).map_err(VmError::OutOfMemory)?;
         if config.census {
@@ -160,7 +161,7 @@ impl Vm {
             },
             program: &raw mut *program,
             broken: None,
-            units: Units::new(config.profile.clone()),
+            units: Units::new(claim),
             memprof: Memprof::default(),
             figures: None,
             gc_node,

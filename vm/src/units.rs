@@ -15,9 +15,8 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use profiler::{Kind, KindSet, Node, Profile, ProfileData, Translator};
+use profiler::{Kind, KindSet, Node, ProfileClaim, ProfileData, Translator};
 
 use crate::interp::machine::Context;
 use crate::interp::word::Frame;
@@ -53,7 +52,8 @@ impl std::error::Error for UnitError {}
 
 /// The units of a machine.
 pub(crate) struct Units {
-    profile: Option<Arc<Profile>>,
+    /// The machine's claim: as long as it has units, no other machine counts in the profile.
+    profile: Option<ProfileClaim>,
     /// Units made besides the first, which is the profile's own.
     made: Vec<Option<Box<ProfileData>>>,
     is_first_freed: bool,
@@ -63,7 +63,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    pub(crate) fn new(profile: Option<Arc<Profile>>) -> Self {
+    pub(crate) fn new(profile: Option<ProfileClaim>) -> Self {
         Self {
             profile,
             made: Vec::new(),
@@ -248,6 +248,10 @@ pub fn profile_path(asked: Option<&Path>, kinds: KindSet, kind: Kind) -> PathBuf
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use profiler::Profile;
+
     use super::*;
 
     #[test]
@@ -275,7 +279,8 @@ mod tests {
     #[test]
     fn a_unit_is_freed_once_and_never_while_it_is_current() {
         let kinds: KindSet = "count".parse().expect("a kind");
-        let mut units = Units::new(Some(Arc::new(Profile::new(kinds, 3))));
+        let profile = Arc::new(Profile::new(kinds, 3));
+        let mut units = Units::new(Some(profile.claim().expect("a profile of its own")));
         let unit = units.make();
         assert_eq!(units.free(Unit::FIRST), Err(UnitError::Current));
         assert_eq!(units.free(unit), Ok(()));
