@@ -41,6 +41,7 @@
 
 mod columns;
 mod context;
+mod cpu_time;
 mod data;
 mod files;
 mod filter;
@@ -68,5 +69,5 @@ pub use show_sources::parse_show_sources;
 pub use source::{
     FIXED_NAMES, NameId, Source, SourceId, SourceMap, SourceMapBuilder, SourceMapError, SourceSeqId,
 };
-pub use ticker::{CurrentCell, MAX_HZ, Rate, Ticker, TickerError};
+pub use ticker::{CurrentCell, MAX_HZ, ManualTicks, Rate, TickSource, Ticker, TickerError};
 pub use units::Translator;

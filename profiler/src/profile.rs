@@ -9,10 +9,10 @@ use std::{fmt, io};
 
 use crate::{
     ContextConfig, Kind, KindSet, Node, ProfileData, SourceFilter, SourceId, SourceMap, Style,
+    TickSource,
 };
 
-/// How many ticks a second the timer is asked for unless the user says otherwise. It is what
-/// MLton uses, and what `mlprof` takes for granted when it turns ticks into seconds.
+/// How many ticks a second the timer is asked for unless the user says otherwise: what MLton uses.
 pub const DEFAULT_HZ: u32 = 100;
 
 /// The profile of one VM: the kinds that are kept and the counters.
@@ -25,6 +25,7 @@ pub const DEFAULT_HZ: u32 = 100;
 pub struct Profile {
     kinds: KindSet,
     hz: u32,
+    tick_source: TickSource,
     data: ProfileData,
     /// For each source whether it is left out; empty if none is.
     left_out: Vec<bool>,
@@ -39,6 +40,7 @@ impl Profile {
         Profile {
             kinds,
             hz: DEFAULT_HZ,
+            tick_source: TickSource::System,
             data: ProfileData::new(n_sources),
             left_out: Vec::new(),
             elided: None,
@@ -62,6 +64,14 @@ impl Profile {
     /// The same profile with another tick rate, in ticks per second of CPU time.
     pub fn with_hz(self, hz: u32) -> Profile {
         Profile { hz, ..self }
+    }
+
+    /// The same profile with ticks and CPU time from another source, as for tests.
+    pub fn with_tick_source(self, tick_source: TickSource) -> Profile {
+        Profile {
+            tick_source,
+            ..self
+        }
     }
 
     /// An empty profile like this one in another style.
@@ -144,6 +154,11 @@ impl Profile {
     /// [`Ticker::rate`](crate::Ticker::rate).
     pub fn hz(&self) -> u32 {
         self.hz
+    }
+
+    /// Where ticks and CPU time come from.
+    pub fn tick_source(&self) -> &TickSource {
+        &self.tick_source
     }
 
     /// The unit of profile data in use.

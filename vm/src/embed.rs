@@ -96,7 +96,8 @@ impl Vm {
     /// Loads a program for a machine of its own.
     ///
     /// # Errors
-    /// When an import cannot be bound, there is no memory, or another machine counts in the profile.
+    /// When an import cannot be bound, there is no memory, or another machine counts in the
+    /// profile.
     pub fn new(
         module: VerifiedModule,
         mut hosts: Hosts,
@@ -341,6 +342,7 @@ impl Vm {
         }
         if let Some(ticker) = ticker {
             self.tick_rate = Some(ticker.rate());
+            self.ctx.units.settle_time(&self.cell);
         }
         self.publish_sink();
         let exit = std::mem::replace(&mut self.ctx.exit, Exit::Returned);
@@ -418,7 +420,8 @@ impl Vm {
     fn start_ticker(&self) -> Result<Option<Ticker>, VmError> {
         match &self.config.profile {
             Some(profile) if profile.kinds().contains(Kind::Time) => {
-                let ticker = Ticker::start(self.cell.clone(), profile.hz());
+                let (hz, source) = (profile.hz(), profile.tick_source());
+                let ticker = Ticker::start_from(self.cell.clone(), hz, source);
                 ticker
                     .map(Some)
                     .map_err(|error| VmError::Ticker(error.to_string()))

@@ -16,7 +16,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use profiler::{Kind, KindSet, Node, ProfileClaim, ProfileData, Translator};
+use profiler::{CurrentCell, Kind, KindSet, Node, ProfileClaim, ProfileData, Translator};
 
 use crate::interp::machine::Context;
 use crate::interp::word::Frame;
@@ -165,6 +165,13 @@ impl Units {
         totals
     }
 
+    /// Gives the current unit the CPU time since this was last done, if there is a time profile.
+    pub(crate) fn settle_time(&self, cell: &CurrentCell) {
+        if let Some(data) = self.own(self.current) {
+            data.add_cpu_ns(cell.take_cpu_ns());
+        }
+    }
+
     /// The kinds of the profile that is taken.
     pub(crate) fn kinds(&self) -> KindSet {
         self.profile
@@ -197,6 +204,7 @@ pub(crate) unsafe fn switch(
             return Ok(before);
         };
         let (from, to): (*const ProfileData, *const ProfileData) = (from, to);
+        (*ctx).units.settle_time(&*(*ctx).cell);
         match (*from).has_contexts() {
             false => {
                 let nodes = (*from).nodes().as_ptr_range();

@@ -456,6 +456,7 @@ pub(crate) unsafe fn take_attention(
             && let Some(mut action) = (*ctx).on_snapshot.take()
         {
             memory::census(pc, refs, ctx, sp);
+            (*ctx).units.settle_time(&*(*ctx).cell);
             action(&Snapshot::of(&*ctx));
             (*ctx).on_snapshot = Some(action);
         }
