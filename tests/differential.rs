@@ -2,8 +2,7 @@
 //! was written from the manuals, and on the machine in all its ways; everything that can be seen
 //! from outside must be the same.
 //!
-//! `TALLY_DIFFERENTIAL_PROGRAMS` says how many programs to try, and `TALLY_DIFFERENTIAL_SEED` with
-//! which to start.
+//! `TALLY_CAMPAIGN=long` tries many more programs, `TALLY_SEED` says with which to begin.
 
 mod reference;
 mod support;
@@ -23,10 +22,12 @@ use repl::assembler::vm::profiler::{Kind, Profile, SourceId, Style};
 use repl::assembler::vm::verify::{VerifiedModule, verify};
 use repl::assembler::vm::{GcStress, HeapConfig, HeapStats, Outcome, RunError, Trap, Vm, VmConfig};
 use repl::assembler::{AssembleOptions, TailCalls, assemble, print};
-use support::Random;
+use support::{Random, campaign};
 
-/// How many programs a debug build tries in about 15 seconds.
-const PROGRAMS: u64 = 80;
+/// How many programs are tried, in short and in long.
+const PROGRAMS: [u64; 2] = [24, 400];
+/// So many programs must have done everything that is asked of them together.
+const ENOUGH_PROGRAMS: u64 = 80;
 /// Programs that run longer are passed over.
 const MAX_OPS: u64 = 150_000;
 /// Programs that allocate more objects do not run under GC stress, which would take minutes.
@@ -186,9 +187,8 @@ impl Seen {
 
 #[test]
 fn the_machine_agrees_with_the_reference() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let programs = number("TALLY_DIFFERENTIAL_PROGRAMS").unwrap_or(PROGRAMS);
-    let first = number("TALLY_DIFFERENTIAL_SEED").unwrap_or(1);
+    let programs = campaign::size(PROGRAMS[0], PROGRAMS[1]);
+    let first = campaign::first_seed(1);
     let mut seen = Seen::default();
     let mut failures = Vec::new();
     for seed in first..first + programs {
@@ -200,7 +200,7 @@ fn the_machine_agrees_with_the_reference() {
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     println!("{seen}");
-    if programs >= PROGRAMS {
+    if programs >= ENOUGH_PROGRAMS {
         seen.assert_not_vacuous();
     }
 }

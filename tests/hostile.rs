@@ -7,10 +7,12 @@ use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::module::{self, Module};
 use repl::assembler::vm::verify::verify;
 use repl::assembler::vm::{GcStress, HeapConfig, Vm, VmConfig};
-use support::{Random, files, module_of, root};
+use support::{Random, campaign, files, module_of, root};
 
 /// Inputs in all, spread over the tests.
-const INPUTS: usize = 100_000;
+fn n_inputs() -> usize {
+    campaign::size(10_000, 200_000) as usize
+}
 
 fn examples() -> Vec<Module> {
     let texts = files(&root().join("examples"), "asm").into_iter();
@@ -52,7 +54,7 @@ fn run(module: Module, stress: GcStress) -> bool {
 #[test]
 fn random_bytes_are_refused() {
     let mut random = Random(1);
-    for _ in 0..INPUTS / 5 {
+    for _ in 0..n_inputs() / 5 {
         let length = random.below(200);
         let mut bytes: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
         if random.below(2) == 0 {
@@ -71,7 +73,7 @@ fn random_bytes_are_refused() {
 fn mutated_files_are_refused() {
     let mut random = Random(2);
     let originals: Vec<Vec<u8>> = examples().iter().map(module::write).collect();
-    for _ in 0..INPUTS / 5 {
+    for _ in 0..n_inputs() / 5 {
         let original = &originals[random.below(originals.len())];
         let mut bytes = original.clone();
         match random.below(3) {
@@ -96,7 +98,7 @@ fn mutated_code_is_refused_or_runs_to_an_end() {
     let mut random = Random(3);
     let originals = examples();
     let mut n_ran = 0;
-    for input in 0..INPUTS * 3 / 5 {
+    for input in 0..n_inputs() * 3 / 5 {
         let mut module = originals[random.below(originals.len())].clone();
         for _ in 0..=random.below(4) {
             mutate(&mut module, &mut random);
@@ -114,7 +116,7 @@ fn mutated_code_is_refused_or_runs_to_an_end() {
         n_ran += run(module, stress) as usize;
     }
     // A test in which nothing runs would show nothing.
-    assert!(n_ran > INPUTS / 50, "only {n_ran} mutants verified");
+    assert!(n_ran > n_inputs() / 50, "only {n_ran} mutants verified");
 }
 
 fn mutate(module: &mut Module, random: &mut Random) {

@@ -4,10 +4,8 @@ mod support;
 
 use std::path::Path;
 use std::process::Output;
-use std::sync::atomic::Ordering::Relaxed;
 
-use repl::assembler::vm::profiler::{Kind, ProfileData, SourceId};
-use support::{module_of, stderr, stdout, vm};
+use support::{stderr, stdout, vm};
 
 /// A program that every option for assembling changes.
 const PROGRAM: &str = "
@@ -115,34 +113,5 @@ fn other_options_are_given() {
         let output = run(folder.path(), &["prof", wrong, "p.asm", "mlmon.out"]);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
         assert!(stderr(&output).contains("requires"), "{}", stderr(&output));
-    }
-}
-
-#[test]
-fn a_rate_makes_seconds_of_ticks() {
-    let folder = folder();
-    let sources = module_of(PROGRAM).source_map();
-    // The text's file name is part of the sources, so the program is the module as a file.
-    let module = repl::assembler::vm::module::write(&module_of(PROGRAM));
-    std::fs::write(folder.path().join("p.bc"), module).expect("a module");
-    let data = ProfileData::new(sources.sources.len());
-    data.node(SourceId::MAIN).ticks.store(500, Relaxed);
-    let path = folder.path().join("mlmon.out");
-    data.write(Kind::Time, &sources, &path).expect("a profile");
-    for (options, seconds) in [
-        (&[][..], "5.00"),
-        (&["-hz", "250"], "2.00"),
-        (&["--hz=1000"], "0.50"),
-    ] {
-        let output = run(
-            folder.path(),
-            &[&["prof", "-raw", "true"], options, &["p.bc", "mlmon.out"]].concat(),
-        );
-        let text = stdout(&output);
-        assert!(
-            text.starts_with(&format!("{seconds} seconds of CPU time")),
-            "{text}"
-        );
-        assert!(text.contains(&format!("({seconds}s)")), "{text}");
     }
 }

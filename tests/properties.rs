@@ -1,8 +1,7 @@
 //! What holds of every profile, on random programs: with recursion, exceptions at every point,
 //! branches, inlining, and all settings of tail calls.
 //!
-//! `TALLY_PROPERTY_PROGRAMS` says how many programs to try, and `TALLY_PROPERTY_SEED` with which to
-//! start.
+//! `TALLY_CAMPAIGN=long` tries many more programs, `TALLY_SEED` says with which to begin.
 
 #[allow(dead_code, reason = "the generator is wanted, not the interpreter")]
 mod reference;
@@ -25,10 +24,10 @@ use repl::assembler::vm::profiler::{
 use repl::assembler::vm::verify::{VerifiedModule, verify};
 use repl::assembler::vm::{HeapConfig, RunError, Trap, Vm, VmConfig};
 use repl::assembler::{AssembleOptions, TailCalls, assemble};
-use support::Random;
+use support::{Random, campaign};
 
-/// How many programs a debug build tries in a few seconds.
-const PROGRAMS: u64 = 60;
+/// How many programs are tried, in short and in long.
+const PROGRAMS: [u64; 2] = [20, 300];
 /// Programs that run longer are passed over.
 const MAX_OPS: u64 = 60_000;
 /// Nodes of a tree that is exact: more than any of these programs makes.
@@ -335,9 +334,8 @@ fn check_files(case: &Case, seen: &Seen, folder: &Path) {
 
 #[test]
 fn properties_of_profiles_hold() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let programs = number("TALLY_PROPERTY_PROGRAMS").unwrap_or(PROGRAMS);
-    let first = number("TALLY_PROPERTY_SEED").unwrap_or(1_000);
+    let programs = campaign::size(PROGRAMS[0], PROGRAMS[1]);
+    let first = campaign::first_seed(1_000);
     let folder = tempfile::tempdir().expect("a folder");
     let (mut n_checked, mut n_inlined) = (0, 0);
     for seed in first..first + programs {

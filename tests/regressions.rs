@@ -4,17 +4,15 @@ mod support;
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
 
 use repl::assembler::vm::host::{HostCall, HostIo, Hosts};
 use repl::assembler::vm::isa::Signature;
 use repl::assembler::vm::module::HandlerRange;
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile};
+use repl::assembler::vm::profiler::Kind;
 use repl::assembler::vm::verify::verify;
 use repl::assembler::vm::{Datum, HeapConfig, Interrupt, Outcome, RunError, Trap, Vm, VmConfig};
-use support::{machine, module_of, profile, verified};
+use support::{interrupt_when_busy, machine, module_of, profile, verified, watched_machine};
 
 /// A return from a run's first frame published what stood before the code as a node.
 #[test]
@@ -29,17 +27,9 @@ fn the_end_of_a_run_under_a_time_profile_publishes_a_node() {
         fun main() {
             ret
         }";
-    let kinds: KindSet = "time".parse().expect("a kind");
-    let module = module_of(text);
-    let profile = Profile::new(kinds, module.sources.sources.len()).with_hz(1000);
-    let config = VmConfig {
-        profile: Some(Arc::new(profile)),
-        ..VmConfig::default()
-    };
-    let mut vm = machine(text, config);
+    let (mut vm, profile) = watched_machine(text, VmConfig::default());
     let spin = vm.module().function_named("spin").expect("the function");
-    let since = Instant::now();
-    while since.elapsed() < Duration::from_millis(500) {
+    while profile.data().counts(Kind::Time).totals.total < 5 {
         assert_eq!(vm.call(spin, &[20_000]), Ok(Outcome::Returned(vec![])));
     }
 }
@@ -140,12 +130,8 @@ fn a_loop_of_exceptions_can_be_interrupted() {
             .handle L0, L1, L0, r0
         }";
     for text in [text, tight] {
-        let mut vm = machine(text, VmConfig::default());
-        let interrupt = vm.interrupt();
-        let other = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(50));
-            interrupt.raise(support::signal(2));
-        });
+        let (mut vm, profile) = watched_machine(text, VmConfig::default());
+        let other = interrupt_when_busy(&vm, profile, 2);
         let result = vm.run();
         let is_stopped = matches!(
             result,

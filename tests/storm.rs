@@ -1,7 +1,5 @@
-//! A storm of signals: another thread sends SIGPROF ten thousand times a second to a machine that
+//! A storm of signals: another thread sends SIGPROF as fast as they are handled to a machine that
 //! collects at every allocation. Each that is handled is counted, once, for somebody.
-//!
-//! `TALLY_STORM_SECONDS` says for how long.
 
 mod support;
 
@@ -11,21 +9,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::isa::Signature;
 use repl::assembler::vm::profiler::{Kind, KindSet, Profile, Style};
 use repl::assembler::vm::{GcStress, HeapConfig, Outcome, Vm, VmConfig};
-use support::verified;
+use support::{campaign, verified};
 
-/// How long the storms last together, in seconds, unless the environment says otherwise.
-const SECONDS: f64 = 2.0;
-/// A storm goes on until so many signals were handled: on a busy machine many that are sent become
-/// one.
-const MIN_HANDLED: u64 = 500;
-/// How many signals a second are sent.
-const RATE: u32 = 10_000;
+/// A storm goes on until so many signals were handled, in short and in long.
+const N_HANDLED: [u64; 2] = [5_000, 200_000];
+/// The most signals that are sent before one must have been handled. Those that come while one is
+/// waiting become one with it.
+const MAX_BURST: u64 = 4;
 
 /// A program that calls, makes closures, allocates, raises and handles until the host says that it
 /// is enough.
@@ -97,17 +92,20 @@ impl Storm {
         // SAFETY: it asks for the thread's own id, and cannot fail.
         let target = unsafe { libc::pthread_self() } as usize;
         let thread = thread::spawn(move || {
-            let (start, mut sent) = (Instant::now(), 0);
+            let mut sent = 0;
             while !ends.load(Relaxed) {
-                let due = start + Duration::from_secs(1) / RATE * sent as u32;
-                // To sleep lets the machine run, and handle the signal, when both share a core.
-                thread::sleep(due.saturating_duration_since(Instant::now()));
-                // SAFETY: whoever has the storm is on the target, and dropping it waits for
-                // this thread; so the target lives.
-                let result =
-                    unsafe { libc::pthread_kill(target as libc::pthread_t, libc::SIGPROF) };
-                assert_eq!(result, 0, "the signal could be sent");
-                sent += 1;
+                let before = handled().load(Relaxed);
+                for _ in 0..=sent % MAX_BURST {
+                    // SAFETY: whoever has the storm is on the target, and dropping it waits for
+                    // this thread; so the target lives.
+                    let result =
+                        unsafe { libc::pthread_kill(target as libc::pthread_t, libc::SIGPROF) };
+                    assert_eq!(result, 0, "the signal could be sent");
+                    sent += 1;
+                }
+                while handled().load(Relaxed) == before && !ends.load(Relaxed) {
+                    thread::yield_now();
+                }
             }
             sent
         });
@@ -149,13 +147,8 @@ fn handled() -> &'static AtomicU64 {
     &HANDLED
 }
 
-fn seconds() -> f64 {
-    let asked = std::env::var("TALLY_STORM_SECONDS").ok();
-    asked.map_or(SECONDS, |text| text.parse().expect("a number of seconds"))
-}
-
 /// Runs the program in a storm, and compares what was handled with what was counted.
-fn weather(style: Style, lasts: Duration) {
+fn weather(style: Style) {
     let module = verified(PROGRAM);
     let kinds: KindSet = "time,alloc,count".parse().expect("kinds");
     // The machine's own timer ticks too, and each of its ticks is a signal like the others.
@@ -180,9 +173,9 @@ fn weather(style: Style, lasts: Duration) {
     let mut hosts = Hosts::standard(io);
     let handled = handled();
     let before = handled.load(Relaxed);
+    let wanted = campaign::size(N_HANDLED[0], N_HANDLED[1]);
     let storm = RefCell::new(None);
     let sent = Rc::new(Cell::new(0));
-    let start = Instant::now();
     let (rounds, sends) = (Rc::new(Cell::new(0_u64)), sent.clone());
     let n_rounds = rounds.clone();
     let signature = Signature {
@@ -193,7 +186,7 @@ fn weather(style: Style, lasts: Duration) {
         let mut storm = storm.borrow_mut();
         storm.get_or_insert_with(Storm::start);
         n_rounds.set(n_rounds.get() + 1);
-        let goes_on = start.elapsed() < lasts || handled.load(Relaxed) - before < MIN_HANDLED;
+        let goes_on = handled.load(Relaxed) - before < wanted;
         if !goes_on && let Some(storm) = storm.take() {
             sends.set(storm.end());
         }
@@ -227,7 +220,6 @@ fn weather(style: Style, lasts: Duration) {
 
 #[test]
 fn every_signal_that_is_handled_is_counted() {
-    let lasts = Duration::from_secs_f64(seconds() / 2.0);
-    weather(Style::Current, lasts);
-    weather(Style::Stack, lasts);
+    weather(Style::Current);
+    weather(Style::Stack);
 }

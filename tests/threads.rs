@@ -5,9 +5,12 @@ mod support;
 use std::sync::Arc;
 use std::thread;
 
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile, ProfileData, Rate, SourceMap, Style};
-use repl::assembler::vm::{Unit, VmConfig};
-use support::{is_stressed, machine, module_of};
+use repl::assembler::vm::host::{HostIo, Hosts};
+use repl::assembler::vm::profiler::{
+    Kind, KindSet, Profile, ProfileData, ProfileInUse, Rate, SourceMap, Style,
+};
+use repl::assembler::vm::{Unit, Vm, VmConfig, VmError};
+use support::{is_stressed, machine, module_of, verified};
 
 const THREADS: u64 = 3;
 
@@ -161,4 +164,54 @@ fn the_sum_over_threads_loses_nothing() {
             assert_eq!(main.stack, program(&all), "<main> is below everything");
         }
     }
+}
+
+/// Counters are no atomic adds: two machines that counted in one profile lost what the other had
+/// counted.
+#[test]
+fn a_profile_that_a_machine_counts_in_is_refused_to_another() {
+    let module = module_of(PROGRAM);
+    let profile = Arc::new(Profile::new(
+        Kind::Count.into(),
+        module.sources.sources.len(),
+    ));
+    let make = || {
+        let config = VmConfig {
+            profile: Some(profile.clone()),
+            ..VmConfig::default()
+        };
+        let hosts = Hosts::standard(HostIo::process(Vec::new()));
+        Vm::new(verified(PROGRAM), hosts, config)
+    };
+    let first = make().expect("nobody else counts in the profile");
+    assert_eq!(make().err(), Some(VmError::ProfileInUse(ProfileInUse)));
+    thread::scope(|scope| {
+        let other = scope.spawn(|| make().err());
+        let refused = other.join().expect("no panic");
+        assert_eq!(refused, Some(VmError::ProfileInUse(ProfileInUse)));
+    });
+    drop(first);
+    assert!(make().is_ok(), "the machine that held the profile is gone");
+}
+
+/// A profile that is handed on from thread to thread keeps every count.
+#[test]
+fn machines_that_take_turns_with_a_profile_add_up_in_it() {
+    let module = module_of(PROGRAM);
+    let sources = module.source_map();
+    let profile = Arc::new(Profile::new(Kind::Count.into(), sources.sources.len()));
+    for _ in 0..THREADS {
+        let profile = Some(profile.clone());
+        let run = || {
+            let config = VmConfig {
+                profile,
+                ..VmConfig::default()
+            };
+            let mut vm = machine(PROGRAM, config);
+            let work = vm.module().function_named("work").expect("the function");
+            vm.call(work, &[2]).expect("the program ends well");
+        };
+        thread::scope(|scope| scope.spawn(run).join().expect("no panic"));
+    }
+    assert_eq!(calls(profile.data(), &sources, "spin"), THREADS * 2 * 501);
 }

@@ -6,6 +6,7 @@ use std::{fmt, io};
 
 use crate::columns::Snapshot;
 use crate::context::Tree;
+use crate::cpu_time::{CpuTime, to_hundredths};
 use crate::mlmon::{CountRow, Mlmon, Totals};
 use crate::{ContextConfig, FIXED_NAMES, Kind, Node, SourceId, SourceMap, Style};
 
@@ -21,6 +22,7 @@ pub struct ProfileData {
     style: Style,
     has_contexts: bool,
     config: ContextConfig,
+    cpu_time: CpuTime,
     pub(crate) tree: Mutex<Tree>,
 }
 
@@ -69,6 +71,7 @@ impl ProfileData {
             style,
             has_contexts,
             config,
+            cpu_time: CpuTime::default(),
             tree: Mutex::default(),
         };
         if has_contexts {
@@ -106,8 +109,19 @@ impl ProfileData {
         &self.nodes
     }
 
-    /// The counts of one kind. The totals are the sums of the counts that are returned, so they
-    /// agree even if the timer ticks meanwhile.
+    /// Notes that the unit was charged for so many nanoseconds of CPU time, besides those noted
+    /// before. A machine does so when it switches units, writes one, or ends a run.
+    pub fn add_cpu_ns(&self, ns: u64) {
+        self.cpu_time.add_ns(ns);
+    }
+
+    /// The nanoseconds of CPU time that were noted; 0 without a time profile.
+    pub fn cpu_ns(&self) -> u64 {
+        self.cpu_time.ns()
+    }
+
+    /// The counts of one kind; of time, in ticks. The totals are the sums of the counts that are
+    /// returned, so they agree even if the timer ticks meanwhile.
     pub fn counts(&self, kind: Kind) -> Counts {
         let snapshot = Snapshot::new(self, kind);
         let rows = snapshot.rows(self.nodes.len(), SourceId::index);
@@ -118,7 +132,9 @@ impl ProfileData {
         }
     }
 
-    /// The counts of one kind as the contents of an `mlmon.out`, in the style of the unit.
+    /// The counts of one kind as the contents of an `mlmon.out`, in the style of the unit. Time is
+    /// in hundredths of a second: as many as were [noted](ProfileData::add_cpu_ns), dealt out by
+    /// ticks, or as many as there are ticks if none were.
     ///
     /// # Errors
     /// [`SizeMismatch`] if the unit was made for another number of sources than `map` has.
@@ -129,14 +145,18 @@ impl ProfileData {
         }
         let snapshot = Snapshot::new(self, kind);
         let name = |source: SourceId| map.sources[source.index()].name.index();
-        Ok(Mlmon {
+        let mut file = Mlmon {
             kind,
             style: self.style,
             magic: map.magic,
             totals: snapshot.totals(),
             sources: snapshot.rows(map.sources.len(), SourceId::index),
             names: snapshot.rows(map.names.len(), name),
-        })
+        };
+        if kind == Kind::Time {
+            to_hundredths(&mut file, map, self.cpu_ns());
+        }
+        Ok(file)
     }
 
     /// Writes the counts of one kind to an `mlmon.out` at `path` (see [`Mlmon::write_file`]).

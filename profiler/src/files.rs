@@ -7,6 +7,8 @@ use std::{fmt, str};
 
 use crate::lines::LineError;
 
+mod temporary;
+
 /// The biggest file that is read, in bytes: room for several million sources.
 pub const MAX_FILE_BYTES: u64 = 1 << 28;
 
@@ -48,7 +50,8 @@ fn not_text(bytes: &[u8], error: &str::Utf8Error, file_type: &str) -> LineError 
 /// symbolic link is followed. What is not a regular file (a pipe, a terminal) is written to
 /// directly, and so is everything below `/dev` and `/proc`, behind what is there: `/dev/stdout` may
 /// be a file that the program's own output goes to. The temporary file's name begins with `prefix`,
-/// and the file is removed if anything fails.
+/// and the file is removed if anything fails; what a killed process leaves, the next one to write
+/// the same file removes.
 pub(crate) fn write(
     path: &Path,
     prefix: &str,
@@ -77,27 +80,14 @@ fn replace(
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(prefix);
-    set_permissions(&mut builder);
-    let mut out = BufWriter::new(builder.tempfile_in(folder)?);
+    temporary::remove_dead(folder, path, prefix);
+    let mut out = BufWriter::new(temporary::create(folder, path, prefix)?);
     write(&mut out)?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     sync_folder(folder)
 }
-
-/// The file is made with the permissions that the umask allows, as `fopen` would, not with the
-/// narrow ones of a temporary file.
-#[cfg(unix)]
-fn set_permissions(builder: &mut tempfile::Builder<'_, '_>) {
-    use std::os::unix::fs::PermissionsExt;
-    builder.permissions(fs::Permissions::from_mode(0o666));
-}
-
-#[cfg(not(unix))]
-fn set_permissions(_builder: &mut tempfile::Builder<'_, '_>) {}
 
 /// The rename itself survives a crash only once the folder is synced. A file system that cannot
 /// sync a folder still has the new file, so that is not an error.

@@ -41,6 +41,7 @@
 
 mod columns;
 mod context;
+mod cpu_time;
 mod data;
 mod files;
 mod filter;
@@ -63,10 +64,10 @@ pub use filter::{FilterError, SourceFilter};
 pub use kind::{Kind, KindSet, Style, UnknownWord};
 pub use lines::LineError;
 pub use node::Node;
-pub use profile::{DEFAULT_HZ, Profile};
+pub use profile::{DEFAULT_HZ, Profile, ProfileClaim, ProfileInUse};
 pub use show_sources::parse_show_sources;
 pub use source::{
     FIXED_NAMES, NameId, Source, SourceId, SourceMap, SourceMapBuilder, SourceMapError, SourceSeqId,
 };
-pub use ticker::{CurrentCell, MAX_HZ, Rate, Ticker, TickerError};
+pub use ticker::{CurrentCell, MAX_HZ, ManualTicks, Rate, TickSource, Ticker, TickerError};
 pub use units::Translator;

@@ -1,25 +1,36 @@
 //! The profile of one run: which kinds it keeps, and the unit of profile data in use.
 
-use std::io;
+use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::{fmt, io};
 
 use crate::{
     ContextConfig, Kind, KindSet, Node, ProfileData, SourceFilter, SourceId, SourceMap, Style,
+    TickSource,
 };
 
-/// How many ticks a second the timer is asked for unless the user says otherwise. It is what
-/// MLton uses, and what `mlprof` takes for granted when it turns ticks into seconds.
+/// How many ticks a second the timer is asked for unless the user says otherwise: what MLton uses.
 pub const DEFAULT_HZ: u32 = 100;
 
 /// The profile of one VM: the kinds that are kept and the counters.
+///
+/// Anybody may read a profile at any time, but only one VM at a time counts in it: a counter is
+/// loaded, added to and stored again, so two threads would lose each other's counts. A VM therefore
+/// [claims](Profile::claim) its profile, and a second one is refused. Machines on several threads
+/// take a profile each; [`ProfileData::absorb`] adds them up.
 #[derive(Debug)]
 pub struct Profile {
     kinds: KindSet,
     hz: u32,
+    tick_source: TickSource,
     data: ProfileData,
     /// For each source whether it is left out; empty if none is.
     left_out: Vec<bool>,
     elided: Option<ProfileData>,
+    is_claimed: AtomicBool,
 }
 
 impl Profile {
@@ -29,15 +40,38 @@ impl Profile {
         Profile {
             kinds,
             hz: DEFAULT_HZ,
+            tick_source: TickSource::System,
             data: ProfileData::new(n_sources),
             left_out: Vec::new(),
             elided: None,
+            is_claimed: AtomicBool::new(false),
         }
+    }
+
+    /// The exclusive right to count in this profile, until the claim is dropped.
+    ///
+    /// # Errors
+    /// [`ProfileInUse`] while another claim lives.
+    pub fn claim(self: &Arc<Profile>) -> Result<ProfileClaim, ProfileInUse> {
+        // The acquire meets the release of the claim before: its counts are seen and added to.
+        let claimed = self
+            .is_claimed
+            .compare_exchange(false, true, Acquire, Relaxed);
+        claimed.map_err(|_| ProfileInUse)?;
+        Ok(ProfileClaim(Arc::clone(self)))
     }
 
     /// The same profile with another tick rate, in ticks per second of CPU time.
     pub fn with_hz(self, hz: u32) -> Profile {
         Profile { hz, ..self }
+    }
+
+    /// The same profile with ticks and CPU time from another source, as for tests.
+    pub fn with_tick_source(self, tick_source: TickSource) -> Profile {
+        Profile {
+            tick_source,
+            ..self
+        }
     }
 
     /// An empty profile like this one in another style.
@@ -122,6 +156,11 @@ impl Profile {
         self.hz
     }
 
+    /// Where ticks and CPU time come from.
+    pub fn tick_source(&self) -> &TickSource {
+        &self.tick_source
+    }
+
     /// The unit of profile data in use.
     pub fn data(&self) -> &ProfileData {
         &self.data
@@ -167,6 +206,39 @@ impl Profile {
     }
 }
 
+/// A profile that nobody else may count in as long as this lives.
+#[derive(Debug)]
+pub struct ProfileClaim(Arc<Profile>);
+
+impl Deref for ProfileClaim {
+    type Target = Profile;
+
+    fn deref(&self) -> &Profile {
+        &self.0
+    }
+}
+
+impl Drop for ProfileClaim {
+    fn drop(&mut self) {
+        self.0.is_claimed.store(false, Release);
+    }
+}
+
+/// A profile was claimed while another VM counts in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProfileInUse;
+
+impl fmt::Display for ProfileInUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "another machine counts in this profile: make one for each, and add them up with \
+             `ProfileData::absorb`",
+        )
+    }
+}
+
+impl std::error::Error for ProfileInUse {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,6 +271,17 @@ mod tests {
             "the run does not profile time: use --profile time"
         );
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_profile_has_one_claim_at_a_time() {
+        let profile = Arc::new(Profile::new(Kind::Count.into(), 3));
+        let claim = profile.claim().expect("nobody counts in it");
+        claim.node(SourceId::MAIN).count_call();
+        assert_eq!(profile.claim().err(), Some(ProfileInUse));
+        drop(claim);
+        let next = profile.claim().expect("the first claim is gone");
+        assert_eq!(next.data().counts(Kind::Count).totals.total, 1);
     }
 
     #[test]

@@ -24,14 +24,18 @@ use std::hash::BuildHasher;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicPtr, AtomicU64, compiler_fence};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::{fmt, io, ptr};
 
 use crate::Node;
 
 mod os;
+mod source;
 #[cfg(test)]
 mod tests;
+
+use source::{Clock, Meter};
+pub use source::{ManualTicks, TickSource};
 
 /// The highest tick rate that may be asked for, in ticks per second of CPU time.
 pub const MAX_HZ: u32 = 10_000;
@@ -45,6 +49,8 @@ pub struct CurrentCell {
     current: AtomicPtr<Node>,
     ticks: AtomicU64,
     timer: AtomicPtr<libc::c_void>,
+    /// The clock of the ticker that runs, if one does. The signal handler does not look at it.
+    meter: Mutex<Option<Meter>>,
 }
 
 impl CurrentCell {
@@ -86,10 +92,25 @@ impl CurrentCell {
         self.ticks.load(Relaxed)
     }
 
+    /// Nanoseconds of the thread's CPU time since this was last asked, or since the [`Ticker`] of
+    /// this cell has started; 0 while there is none. For the ticker's own thread.
+    pub fn take_cpu_ns(&self) -> u64 {
+        self.meter().as_mut().map_or(0, Meter::take_ns)
+    }
+
+    fn meter(&self) -> MutexGuard<'_, Option<Meter>> {
+        // What it holds is whole whenever the lock is free.
+        self.meter.lock().unwrap_or_else(|error| error.into_inner())
+    }
+
     /// The body of the signal handler.
     fn tick(&self) {
         let timer = self.timer.load(Relaxed);
-        let ticks = 1 + os::overrun(timer);
+        self.charge(1 + os::overrun(timer));
+    }
+
+    /// Charges ticks to the node that is current. Only on the thread that publishes.
+    fn charge(&self, ticks: u64) {
         self.ticks.fetch_add(ticks, Relaxed);
         // SAFETY: whoever published the node promised (see `publish`) that it lives until
         // something else is published. This runs on the thread that publishes, between two of its
@@ -110,51 +131,70 @@ thread_local! {
 #[derive(Debug)]
 pub struct Ticker {
     cell: Arc<CurrentCell>,
-    timer: os::Timer,
+    driver: Driver,
+    clock: Clock,
     asked_hz: u32,
     first_tick: u64,
-    start_seconds: f64,
+    start_ns: u64,
     // Not `Send`: the timer and the thread-local cell belong to the thread that started it.
     not_send: PhantomData<*const ()>,
 }
 
+/// What makes the ticks of a ticker.
+#[derive(Debug)]
+enum Driver {
+    System(os::Timer),
+    Manual(ManualTicks),
+}
+
 impl Ticker {
-    /// Starts to tick `hz` times per second of this thread's CPU time; ticks are charged to the
-    /// node that `cell` has. The first tick comes at a random moment within the first period, so
-    /// that short runs are not biased. One ticker may run on each thread.
+    /// As [`Ticker::start_from`], with the system's timer and clock.
     ///
     /// # Errors
-    /// If `hz` is 0 or above [`MAX_HZ`], if this thread has a ticker already, or if the system
-    /// refuses the signal handler or the timer.
+    /// As for [`Ticker::start_from`].
     pub fn start(cell: Arc<CurrentCell>, hz: u32) -> Result<Ticker, TickerError> {
+        Ticker::start_from(cell, hz, &TickSource::System)
+    }
+
+    /// Starts to tick `hz` times per second of this thread's CPU time; ticks are charged to the
+    /// node that `cell` has. The first tick comes at a random moment within the first period, so
+    /// that short runs are not biased. One ticker of the system's may run on each thread. Ticks
+    /// that are made by hand come when they are made, whatever `hz` is.
+    ///
+    /// # Errors
+    /// If `hz` is 0 or above [`MAX_HZ`], if this thread or the source has a ticker already, or if
+    /// the system refuses the signal handler or the timer.
+    pub fn start_from(
+        cell: Arc<CurrentCell>,
+        hz: u32,
+        source: &TickSource,
+    ) -> Result<Ticker, TickerError> {
         if hz == 0 || hz > MAX_HZ {
             return Err(TickerError::Rate { hz });
         }
-        if !CELL.get().is_null() {
-            return Err(TickerError::AlreadyRunning);
-        }
-        install_handler()?;
-        os::mask_signal(libc::SIG_UNBLOCK).map_err(TickerError::Handler)?;
-        let period_ns = 1_000_000_000 / u64::from(hz);
-        let first_ns = 1 + RandomState::new().hash_one(period_ns) % period_ns;
+        let clock = Clock::of(source);
         let first_tick = cell.ticks();
-        let start_seconds = os::thread_cpu_seconds();
-        // The cell is in place before the first signal can come, and is taken back if none will.
-        set_cell(Arc::as_ptr(&cell));
-        match os::Timer::start(&cell, first_ns, period_ns) {
-            Ok(timer) => Ok(Ticker {
-                cell,
-                timer,
-                asked_hz: hz,
-                first_tick,
-                start_seconds,
-                not_send: PhantomData,
-            }),
-            Err(error) => {
-                set_cell(ptr::null());
-                Err(TickerError::Timer(error))
+        let start_ns = clock.now_ns();
+        let driver = match source {
+            TickSource::System => Driver::System(start_system(&cell, hz)?),
+            TickSource::Manual(manual) => {
+                manual.attach(&cell)?;
+                Driver::Manual(manual.clone())
             }
-        }
+        };
+        *cell.meter() = Some(Meter {
+            clock: clock.clone(),
+            taken_ns: start_ns,
+        });
+        Ok(Ticker {
+            cell,
+            driver,
+            clock,
+            asked_hz: hz,
+            first_tick,
+            start_ns,
+            not_send: PhantomData,
+        })
     }
 
     /// Keeps the ticks of all tickers away from this thread, for threads that run no VM. Threads
@@ -171,18 +211,41 @@ impl Ticker {
         Rate {
             asked_hz: self.asked_hz,
             ticks: self.cell.ticks() - self.first_tick,
-            cpu_seconds: os::thread_cpu_seconds() - self.start_seconds,
+            cpu_seconds: self.clock.now_ns().saturating_sub(self.start_ns) as f64 / 1e9,
         }
     }
 }
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        // The timer stops first. The handler stays installed: a signal that is still on its way
-        // finds no cell and does nothing, where the default action would end the process.
-        self.timer.stop(&self.cell);
-        set_cell(ptr::null());
+        match &mut self.driver {
+            // The timer stops first. The handler stays installed: a signal that is still on its way
+            // finds no cell and does nothing, where the default action would end the process.
+            Driver::System(timer) => {
+                timer.stop(&self.cell);
+                set_cell(ptr::null());
+            }
+            Driver::Manual(manual) => manual.detach(),
+        }
+        *self.cell.meter() = None;
     }
+}
+
+/// Starts the system's timer for this thread.
+fn start_system(cell: &Arc<CurrentCell>, hz: u32) -> Result<os::Timer, TickerError> {
+    if !CELL.get().is_null() {
+        return Err(TickerError::AlreadyRunning);
+    }
+    install_handler()?;
+    os::mask_signal(libc::SIG_UNBLOCK).map_err(TickerError::Handler)?;
+    let period_ns = 1_000_000_000 / u64::from(hz);
+    let first_ns = 1 + RandomState::new().hash_one(period_ns) % period_ns;
+    // The cell is in place before the first signal can come, and is taken back if none will.
+    set_cell(Arc::as_ptr(cell));
+    os::Timer::start(cell, first_ns, period_ns).map_err(|error| {
+        set_cell(ptr::null());
+        TickerError::Timer(error)
+    })
 }
 
 /// How much CPU time tells a measured rate from chance, in seconds.
@@ -211,10 +274,7 @@ impl Rate {
         let measured = self.known_hz()?;
         let asked = self.asked_hz;
         Some(if self.is_short() {
-            format!(
-                "{asked} ticks a second were asked for, and the system gave {measured:.0}; \
-                 for seconds use `vm prof -hz {measured:.0}`"
-            )
+            format!("{asked} ticks a second were asked for, and the system gave {measured:.0}")
         } else {
             format!("{asked} ticks a second were asked for, and {measured:.0} came")
         })
@@ -225,13 +285,6 @@ impl Rate {
     pub fn is_short(&self) -> bool {
         let enough = 0.8 * f64::from(self.asked_hz);
         self.known_hz().is_some_and(|measured| measured < enough)
-    }
-
-    /// What a second of a profile is best taken for: the rate that was asked for, or the one that
-    /// came if that is clearly less.
-    pub fn ticks_per_second(&self) -> f64 {
-        let measured = self.known_hz().filter(|&hz| self.is_short() && hz > 0.0);
-        measured.unwrap_or(f64::from(self.asked_hz))
     }
 
     /// The measured rate, if it is more than chance.

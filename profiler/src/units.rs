@@ -38,6 +38,7 @@ impl ProfileData {
             sum.calls.fetch_add(node.calls.load(Relaxed), Relaxed);
             sums.push(sum);
         }
+        self.add_cpu_ns(other.cpu_ns());
         let (folded, lost) = {
             let tree = other.tree();
             (tree.folded, tree.lost)

@@ -40,6 +40,9 @@ pub(crate) struct Run {
     /// The calling contexts of a profile in stack style.
     pub(crate) contexts: Vec<tree::Context>,
     pub(crate) rate: Option<Rate>,
+    /// The ticks that the time profile is made of; of one from a file, its hundredths of a second,
+    /// which is what MLton's ticks are.
+    pub(crate) n_ticks: u64,
     /// The program, with what it needs to be run again; none of what was loaded or merged.
     pub(crate) prepared: Option<Rc<Prepared>>,
     /// Whether the run was stopped before its end.
@@ -104,6 +107,7 @@ impl Run {
         sources: SourceMap,
     ) -> Self {
         let counts = kinds.filter_map(|kind| data.mlmon(kind, &sources).ok());
+        let ticks = data.counts(Kind::Time).totals;
         Self {
             text: text.to_owned(),
             style: data.style(),
@@ -112,6 +116,7 @@ impl Run {
             contexts: tree::contexts(data),
             sources,
             rate: None,
+            n_ticks: ticks.total.saturating_add(ticks.total_gc),
             prepared: None,
             is_partial: false,
             notice: data.notice(),
@@ -128,6 +133,7 @@ impl Run {
             contexts: Vec::new(),
             sources: SourceMap::new(),
             rate: None,
+            n_ticks: 0,
             prepared: None,
             is_partial: false,
             notice: None,
@@ -206,10 +212,7 @@ impl Run {
 
     /// What the timer was asked for and what it gave, and whether that is enough.
     fn sampling(&self) -> String {
-        let Some(time) = self.of_kind(Kind::Time) else {
-            return String::new();
-        };
-        let n_samples = time.totals.total.saturating_add(time.totals.total_gc);
+        let n_samples = self.n_ticks;
         let mut text = match self.rate {
             Some(rate) => {
                 let got = match rate.measured_hz() {
@@ -274,6 +277,9 @@ impl Run {
             contexts: tree::merged(runs, &sources),
             sources,
             rate: None,
+            n_ticks: runs
+                .iter()
+                .fold(0, |sum, run| sum.saturating_add(run.n_ticks)),
             prepared: None,
             is_partial: runs.iter().any(|run| run.is_partial),
             notice: runs.iter().find_map(|run| run.notice.clone()),
@@ -343,12 +349,15 @@ fn sum_of(runs: &[&Run], kind: Kind, style: Style, ids: &HashMap<String, usize>)
     }
 }
 
-/// A count of a kind with its unit.
+/// A count of a profile's table with its unit.
 pub(crate) fn amount(kind: Kind, count: u64) -> String {
-    format!("{} {}", render::count(count), unit(kind))
+    match kind {
+        Kind::Time => format!("{:.2} s", count as f64 / 100.0),
+        Kind::Alloc | Kind::Count => format!("{} {}", render::count(count), unit(kind)),
+    }
 }
 
-/// What a kind counts.
+/// What the nodes of a kind count.
 pub(crate) fn unit(kind: Kind) -> &'static str {
     match kind {
         Kind::Time => "ticks",

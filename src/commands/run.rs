@@ -11,7 +11,7 @@ use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::memprof::MemprofConfig;
 use repl::assembler::vm::profiler::memory::MemoryFile;
 use repl::assembler::vm::profiler::memory::report::{self as memory_report, MemoryReportOptions};
-use repl::assembler::vm::profiler::report::{self, Options, TICKS_PER_SECOND};
+use repl::assembler::vm::profiler::report::{self, Options};
 use repl::assembler::vm::profiler::{
     Kind, KindSet, Profile, ProfileData, Rate, SourceFilter, SourceMap, Style,
 };
@@ -273,15 +273,10 @@ fn write_profiles(
     if let Some(notice) = data.notice() {
         fail(&notice, exit::FAILED);
     }
-    let ticks_per_second = rate.map_or(TICKS_PER_SECOND, |rate| rate.ticks_per_second());
-    let options = Options {
-        ticks_per_second,
-        ..Options::default()
-    };
     for kind in kinds.iter() {
         let file = data.mlmon(kind, sources);
         let file = file.map_err(|error| error.to_string())?;
-        print_table(program, sources, file, &options)?;
+        print_table(program, sources, file)?;
     }
     if let Some(summary) = rate.and_then(|rate| rate.summary()) {
         let _ = writeln!(io::stderr(), "{summary}");
@@ -302,19 +297,15 @@ fn write_elided(
     let file = data.mlmon(Kind::Count, sources);
     let file = file.map_err(|error| error.to_string())?;
     let _ = writeln!(io::stderr(), "frames that tail calls gave up:");
-    print_table(program, sources, file, &Options::default())
+    print_table(program, sources, file)
 }
 
 /// Prints a table to standard error.
-fn print_table(
-    program: &Path,
-    sources: &SourceMap,
-    file: Mlmon,
-    options: &Options,
-) -> Result<(), String> {
+fn print_table(program: &Path, sources: &SourceMap, file: Mlmon) -> Result<(), String> {
     let mut table = Vec::new();
     let name = program.display().to_string();
-    report::run(&name, sources, &[file], options, &mut table).map_err(|error| error.to_string())?;
+    let shown = report::run(&name, sources, &[file], &Options::default(), &mut table);
+    shown.map_err(|error| error.to_string())?;
     // The table is for a reader; without standard error there is none.
     let _ = io::stderr().write_all(&table);
     Ok(())

@@ -4,11 +4,10 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use repl::assembler::vm::profiler::memory::MemoryFile;
 
-use super::support::{self, root, stderr, stdout};
+use super::support::{self, root, stderr, stdout, wait_until};
 
 /// The `vm` command, with collections when they are due and not at every allocation.
 pub(super) fn vm(folder: &Path) -> Command {
@@ -165,15 +164,7 @@ fn kill(child: &Child, signal: &str) {
 }
 
 fn wait_for(path: &Path) {
-    let start = Instant::now();
-    while !path.exists() {
-        assert!(
-            start.elapsed() < Duration::from_secs(60),
-            "no {}",
-            path.display()
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("file", || path.exists());
 }
 
 fn interrupt(mut child: Child) {

@@ -2,7 +2,7 @@
 //! too. The program checks what it is told: values, the order of a life, that callbacks do not
 //! interrupt each other. Every way to run it must come to the same end, whatever else is measured.
 //!
-//! `TALLY_MEMPROF_PROGRAMS` says how many seeds to try.
+//! `TALLY_CAMPAIGN=long` tries many more seeds.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use repl::assembler::vm::profiler::{Profile, Style};
 use repl::assembler::vm::{GcStress, HeapConfig, VmConfig};
 
 use crate::recorder::{call, machine, start};
-use crate::support::module_of;
+use crate::support::{campaign, module_of};
 
 const CHAOS: &str = include_str!("walk/chaos.asm");
 
 /// How many seeds are tried.
-const SEEDS: i64 = 12;
+const SEEDS: [u64; 2] = [12, 150];
 
 #[derive(Clone, Copy, Debug)]
 struct Way {
@@ -84,10 +84,9 @@ fn run(way: Way, stress: bool, seed: i64, steps: i64) -> Vec<Vec<i64>> {
 
 #[test]
 fn whatever_programs_do_with_profiles_is_told_rightly() {
-    let asked = std::env::var("TALLY_MEMPROF_PROGRAMS");
-    let seeds = asked.ok().and_then(|text| text.parse().ok());
+    let seeds = campaign::size(SEEDS[0], SEEDS[1]) as i64;
     let mut sums = [0; 8];
-    for seed in 0..seeds.unwrap_or(SEEDS) {
+    for seed in 0..seeds {
         let first = run(way("", Style::Current, true, false), false, seed * 100, 150);
         for results in &first {
             assert_eq!(results[1], 0, "seed {seed}: something was wrong");

@@ -1,7 +1,7 @@
 //! Random programs with a native tracker and without: what can be seen of a run is the same, down
 //! to where it ends and what is charged, and each sample is right.
 //!
-//! `TALLY_MEMPROF_PROGRAMS` says how many programs to try.
+//! `TALLY_CAMPAIGN=long` tries many more programs.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,10 +17,10 @@ use repl::assembler::vm::{GcStress, HeapConfig, Outcome, RunError, Vm, VmConfig}
 
 use crate::recorder::callers_by_function;
 use crate::smith::Program;
-use crate::support::verified;
+use crate::support::{campaign, verified};
 
-/// How many programs are tried.
-const PROGRAMS: u64 = 60;
+/// How many programs are tried, in short and in long.
+const PROGRAMS: [u64; 2] = [30, 300];
 /// Programs that run longer end here, with what that looks like.
 const FUEL: u64 = 60_000;
 
@@ -201,9 +201,7 @@ fn assert_part(part: &Samples, all: &Samples, what: &str) {
 #[test]
 fn random_programs_do_the_same_with_profiles() {
     let (mut n_samples, mut n_deep) = (0, 0);
-    let asked = std::env::var("TALLY_MEMPROF_PROGRAMS");
-    let programs = asked.ok().and_then(|text| text.parse().ok());
-    for seed in 1..=programs.unwrap_or(PROGRAMS) {
+    for seed in 1..=campaign::size(PROGRAMS[0], PROGRAMS[1]) {
         let module = verified(&Program::new(seed).text());
         for offset in 0..2 {
             let way = WAYS[(seed + offset * 3) as usize % WAYS.len()];

@@ -10,7 +10,7 @@ use repl::assembler::vm::memprof::MemprofConfig;
 use repl::assembler::vm::{HeapConfig, Interrupt, Outcome, RunError, Trap, Vm, VmConfig};
 
 use crate::recorder::{call, every_word, machine, start};
-use crate::support::verified;
+use crate::support::{interrupt_when_busy, verified, watched_machine};
 
 /// `alloc` does what the program's `trouble` says, once; all blocks are kept to their deaths.
 const TROUBLE: &str = r#"
@@ -152,18 +152,21 @@ fun main() { ret }
 "#;
 
 fn troubled(fuel: Option<u64>) -> Vm {
+    machine(TROUBLE, trouble_config(fuel))
+}
+
+fn trouble_config(fuel: Option<u64>) -> VmConfig {
     let heap = HeapConfig {
         nursery_bytes: 64 << 10,
         max_bytes: 8 << 20,
         ..HeapConfig::default()
     };
-    let config = VmConfig {
+    VmConfig {
         heap,
         stack_bytes: 1 << 20,
         fuel,
         ..VmConfig::default()
-    };
-    machine(TROUBLE, config)
+    }
 }
 
 fn work(vm: &mut Vm, trouble: i64) -> Result<Outcome, RunError> {
@@ -247,12 +250,8 @@ fn no_fuel_in_a_callback() {
 
 #[test]
 fn an_interrupt_in_a_callback() {
-    let mut vm = troubled(None);
-    let interrupt = vm.interrupt();
-    let thread = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        interrupt.raise(crate::support::signal(3));
-    });
+    let (mut vm, profile) = watched_machine(TROUBLE, trouble_config(None));
+    let thread = interrupt_when_busy(&vm, profile, 3);
     let trap = trap_of(work(&mut vm, 3));
     thread.join().expect("no panic");
     assert_eq!(trap, Trap::Interrupted(3));

@@ -6,13 +6,17 @@
     reason = "each test program uses its own part"
 )]
 
+pub mod campaign;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::module::Module;
-use repl::assembler::vm::profiler::{KindSet, Profile};
+use repl::assembler::vm::profiler::{Kind, KindSet, Profile};
 use repl::assembler::vm::verify::{VerifiedModule, verify};
 use repl::assembler::vm::{GcStress, Vm, VmConfig};
 use repl::assembler::{AssembleOptions, assemble};
@@ -20,6 +24,18 @@ use repl::assembler::{AssembleOptions, assemble};
 /// The repository's folder.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Waits until something has happened in another thread or process, without taking its core.
+///
+/// # Panics
+/// After a minute, so that what never happens is a failure.
+pub fn wait_until(what: &str, has_happened: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !has_happened() {
+        assert!(start.elapsed() < Duration::from_secs(60), "no {what}");
+        std::thread::yield_now();
+    }
 }
 
 /// The `vm` command, to be run in a folder of its own so that it leaves nothing behind.
@@ -94,6 +110,28 @@ pub fn machine(text: &str, mut config: VmConfig) -> Vm {
 pub fn profile(kinds: &str, module: &Module) -> Arc<Profile> {
     let kinds: KindSet = kinds.parse().expect("kinds");
     Arc::new(Profile::new(kinds, module.sources.sources.len()))
+}
+
+/// A machine for text under a time profile, which says when it is busy, without input and output.
+pub fn watched_machine(text: &str, config: VmConfig) -> (Vm, Arc<Profile>) {
+    let n_sources = module_of(text).sources.sources.len();
+    let profile = Arc::new(Profile::new(Kind::Time.into(), n_sources).with_hz(1000));
+    let config = VmConfig {
+        profile: Some(profile.clone()),
+        ..config
+    };
+    (machine(text, config), profile)
+}
+
+/// Interrupts a machine from another thread, once it has been busy for some ticks.
+pub fn interrupt_when_busy(vm: &Vm, profile: Arc<Profile>, number: u8) -> JoinHandle<()> {
+    let interrupt = vm.interrupt();
+    std::thread::spawn(move || {
+        wait_until("ticks", || {
+            profile.data().counts(Kind::Time).totals.total >= 3
+        });
+        interrupt.raise(signal(number));
+    })
 }
 
 /// A small generator of known quality (splitmix64), so that a failure repeats.

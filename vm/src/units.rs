@@ -15,9 +15,8 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use profiler::{Kind, KindSet, Profile, ProfileData};
+use profiler::{CurrentCell, Kind, KindSet, ProfileClaim, ProfileData};
 
 /// A unit of profile data of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +49,8 @@ impl std::error::Error for UnitError {}
 
 /// The units of a machine.
 pub(crate) struct Units {
-    profile: Option<Arc<Profile>>,
+    /// The machine's claim: as long as it has units, no other machine counts in the profile.
+    profile: Option<ProfileClaim>,
     /// Units made besides the first, which is the profile's own.
     made: Vec<Option<Box<ProfileData>>>,
     is_first_freed: bool,
@@ -60,7 +60,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    pub(crate) fn new(profile: Option<Arc<Profile>>) -> Self {
+    pub(crate) fn new(profile: Option<ProfileClaim>) -> Self {
         Self {
             profile,
             made: Vec::new(),
@@ -167,6 +167,13 @@ impl Units {
         totals
     }
 
+    /// Gives the current unit the CPU time since this was last done, if there is a time profile.
+    pub(crate) fn settle_time(&self, cell: &CurrentCell) {
+        if let Some(data) = self.own(self.current) {
+            data.add_cpu_ns(cell.take_cpu_ns());
+        }
+    }
+
     /// The kinds of the profile that is taken.
     pub(crate) fn kinds(&self) -> KindSet {
         self.profile
@@ -199,6 +206,10 @@ pub fn profile_path(asked: Option<&Path>, kinds: KindSet, kind: Kind) -> PathBuf
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use profiler::Profile;
+
     use super::*;
 
     #[test]
@@ -226,7 +237,8 @@ mod tests {
     #[test]
     fn a_unit_is_freed_once_and_never_while_it_is_current() {
         let kinds: KindSet = "count".parse().expect("a kind");
-        let mut units = Units::new(Some(Arc::new(Profile::new(kinds, 3))));
+        let profile = Arc::new(Profile::new(kinds, 3));
+        let mut units = Units::new(Some(profile.claim().expect("a profile of its own")));
         let unit = units.make();
         assert_eq!(units.free(Unit::FIRST), Err(UnitError::Current));
         assert_eq!(units.free(unit), Ok(()));

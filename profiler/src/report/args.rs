@@ -15,7 +15,6 @@ usage: mlprof [option ...] PROGRAM [mlmon.out ...]
   -call-graph FILE          write the call graph to FILE, for Graphviz
   -graph-title TEXT         set the title of the call graph
   -gray {false|true}        gray the nodes of the call graph by their stack %
-  -hz X                     take X ticks for a second of a time profile, not 100
   -keep EXP                 which functions to show (see below)
   -long-name {true|false}   show the long names of functions
   -mlmon FILE               add the mlmon.out files that FILE lists
@@ -108,7 +107,7 @@ enum Action {
     Value(fn(&mut Options, &OsStr) -> Result<(), String>),
 }
 
-const ACTIONS: [(&str, Action); 12] = [
+const ACTIONS: [(&str, Action); 11] = [
     (
         "call-graph",
         Action::Value(|options, value| {
@@ -124,15 +123,6 @@ const ACTIONS: [(&str, Action); 12] = [
         }),
     ),
     ("gray", Action::Switch(|options| &mut options.gray)),
-    (
-        "hz",
-        Action::Value(|options, value| {
-            let hz = value.to_str().and_then(|text| text.parse::<f64>().ok());
-            let hz = hz.filter(|hz| (0.01..=1e9).contains(hz));
-            options.ticks_per_second = hz.ok_or("-hz requires a number of ticks a second")?;
-            Ok(())
-        }),
-    ),
     (
         "keep",
         Action::Value(|options, value| {
@@ -283,14 +273,6 @@ mod tests {
     }
 
     #[test]
-    fn another_rate_is_given_in_both_forms() {
-        for line in [&["-hz", "250", "p"][..], &["--hz=250.0", "p"]] {
-            assert_eq!(parse(line).unwrap().options.ticks_per_second, 250.0);
-        }
-        assert_eq!(parse(&["p"]).unwrap().options.ticks_per_second, 100.0);
-    }
-
-    #[test]
     fn options_end_at_the_program() {
         let invocation = parse(&["--long-name=false", "--", "-p", "-raw", "true"]).unwrap();
         assert_eq!(invocation.program, PathBuf::from("-p"));
@@ -320,14 +302,12 @@ mod tests {
 
     #[test]
     fn errors() {
-        let cases: [(&[&str], &str); 11] = [
+        let cases: [(&[&str], &str); 9] = [
             (&[], "wrong number of args: PROGRAM is missing"),
             (&["-x", "p"], "unknown switch: -x"),
             (&["-", "p"], "unknown switch: -"),
             (&["--raw=1", "p"], "--raw requires a boolean: true or false"),
             (&["-raw"], "-raw requires an argument"),
-            (&["-hz", "0"], "-hz requires a number of ticks a second"),
-            (&["--hz=NaN"], "-hz requires a number of ticks a second"),
             (&["-raw", "p"], "-raw requires a boolean: true or false"),
             (
                 &["-thresh", "101", "p"],

@@ -179,15 +179,10 @@ impl<'a> Report<'a> {
         cells.collect()
     }
 
-    /// A count of ticks, in seconds.
-    fn seconds(&self, ticks: u64) -> String {
-        format!("{:.2}", ticks as f64 / self.options.ticks_per_second)
-    }
-
     fn raw(&self, count: u64) -> String {
         match self.merged.kind {
             Some(Kind::Alloc | Kind::Count) => format!("({})", with_commas(count)),
-            Some(Kind::Time) => format!("({}s)", self.seconds(count)),
+            Some(Kind::Time) => format!("({}s)", seconds(count)),
             None => String::new(),
         }
     }
@@ -228,7 +223,7 @@ impl<'a> Report<'a> {
             }
             Some(Kind::Count) => writeln!(out, "{} ticks", with_commas(totals.total))?,
             Some(Kind::Time) => {
-                let [total, gc] = [totals.total, totals.total_gc].map(|ticks| self.seconds(ticks));
+                let [total, gc] = [totals.total, totals.total_gc].map(seconds);
                 writeln!(out, "{total} seconds of CPU time ({gc} seconds GC)")?;
             }
             None => {}
@@ -276,6 +271,11 @@ impl<'a> Report<'a> {
         rows.sort_by(|a, b| percent(b).total_cmp(&percent(a)));
         rows
     }
+}
+
+/// A count of a time profile, in seconds.
+fn seconds(hundredths: u64) -> String {
+    format!("{:.2}", hundredths as f64 / 100.0)
 }
 
 /// A number in groups of three digits.

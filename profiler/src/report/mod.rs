@@ -54,10 +54,6 @@ pub use program::load_sources;
 pub use regexp::{Regexp, RegexpError};
 pub(crate) use table::write as write_table;
 
-/// The ticks that a time profile counts as one second unless the options say otherwise, as `mlprof`
-/// does.
-pub const TICKS_PER_SECOND: f64 = 100.0;
-
 /// The options of a report. The default is `mlprof`'s with no option given.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -79,8 +75,6 @@ pub struct Options {
     pub call_graph: Option<PathBuf>,
     /// The title of the call graph; by default, `PROGRAM call-stack graph`.
     pub graph_title: Option<String>,
-    /// The ticks of a time profile that are one second: at which rate the profile was taken.
-    pub ticks_per_second: f64,
     /// Files that list profile files, separated by white space.
     pub mlmon: Vec<PathBuf>,
 }
@@ -97,7 +91,6 @@ impl Default for Options {
             tolerant: false,
             call_graph: None,
             graph_title: None,
-            ticks_per_second: TICKS_PER_SECOND,
             mlmon: Vec::new(),
         }
     }

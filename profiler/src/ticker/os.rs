@@ -129,8 +129,8 @@ fn set_process_timer(first: u64, period: u64) -> io::Result<()> {
     check(unsafe { libc::setitimer(libc::ITIMER_PROF, &value, ptr::null_mut()) })
 }
 
-/// The CPU time of the calling thread, in seconds; 0 if the system cannot tell.
-pub(super) fn thread_cpu_seconds() -> f64 {
+/// The CPU time of the calling thread, in nanoseconds; 0 if the system cannot tell.
+pub(super) fn thread_cpu_ns() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -138,9 +138,9 @@ pub(super) fn thread_cpu_seconds() -> f64 {
     // SAFETY: `time` is a live local of the right type.
     let got = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     if got == 0 {
-        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     } else {
-        0.0
+        0
     }
 }
 

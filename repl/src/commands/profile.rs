@@ -410,6 +410,10 @@ pub(super) fn load(session: &mut Session, text: &str) -> Result<String, String> 
             program.display()
         ));
     }
+    let n_ticks = match mlmon.kind {
+        Kind::Time => mlmon.totals.total.saturating_add(mlmon.totals.total_gc),
+        Kind::Alloc | Kind::Count => 0,
+    };
     let run = Run {
         text: file.display().to_string(),
         style: mlmon.style,
@@ -418,6 +422,7 @@ pub(super) fn load(session: &mut Session, text: &str) -> Result<String, String> 
         contexts: Vec::new(),
         sources,
         rate: None,
+        n_ticks,
         prepared: None,
         is_partial: false,
         notice: None,

@@ -57,26 +57,35 @@ pub(crate) fn diff(before: &Run, after: &Run, kind: Kind, thresh: f64) -> Option
     if kind == Kind::Time {
         cells[0].push("noise".into());
     }
+    let ticks = [(before, total_before), (after, total_after)].map(|(run, hundredths)| {
+        // What a tick counted for, in hundredths of a second.
+        (kind == Kind::Time).then(|| hundredths as f64 / run.n_ticks.max(1) as f64)
+    });
     for (name, pair) in rows {
-        cells.push(row(&name, pair, kind));
+        cells.push(row(&name, pair, ticks));
     }
     let all = Pair {
         before: Some(total_before),
         after: Some(total_after),
     };
-    cells.push(row("total", all, kind));
+    cells.push(row("total", all, ticks));
     let growth = match total_before {
         0 if total_after == 0 => 0.0,
         0 => f64::INFINITY,
         before => total_after as f64 / before as f64 - 1.0,
     };
+    let unit = match kind {
+        Kind::Time => "hundredths of a second",
+        Kind::Alloc | Kind::Count => unit(kind),
+    };
     Some(Diff {
-        text: format!("{kind}, in {}\n{}", unit(kind), render::columns(&cells)),
+        text: format!("{kind}, in {unit}\n{}", render::columns(&cells)),
         growth,
     })
 }
 
-fn row(name: &str, pair: Pair, kind: Kind) -> Vec<String> {
+/// A row of the comparison; of time, with what a tick counts for in either run.
+fn row(name: &str, pair: Pair, ticks: [Option<f64>; 2]) -> Vec<String> {
     let count = |count: Option<u64>| count.map_or("-".into(), render::count);
     let (before, after) = (pair.before.unwrap_or(0), pair.after.unwrap_or(0));
     let sign = match after.cmp(&before) {
@@ -98,9 +107,11 @@ fn row(name: &str, pair: Pair, kind: Kind) -> Vec<String> {
         change,
         ratio,
     ];
-    if kind == Kind::Time {
-        // Ticks are counts of independent events: their difference strays by the root of the sum.
-        let noise = 1.96 * (before as f64 + after as f64).sqrt();
+    if let [Some(tick_before), Some(tick_after)] = ticks {
+        // Ticks are counts of independent events: the variance of each count is itself, and that
+        // of a difference is the sum of both.
+        let variance = tick_before * before as f64 + tick_after * after as f64;
+        let noise = 1.96 * variance.sqrt();
         let is_within = (after.abs_diff(before) as f64) <= noise;
         let mark = if is_within { " (within)" } else { "" };
         cells.push(format!("±{noise:.0}{mark}"));

@@ -222,9 +222,9 @@ pub(crate) fn neighbours(run: &Run, name: &str, kind: Kind, side: Side) -> Optio
         rows.iter()
             .map(|&(name, sum)| vec![name.to_owned(), render::count(sum)]),
     );
-    let own = super::amount(kind, own);
+    let (own, unit) = (render::count(own), super::unit(kind));
     Some(format!(
-        "{name} {word}, with what was counted in the calls (in {name} itself: {own})\n{}",
+        "{name} {word}, with what was counted in the calls (in {name} itself: {own} {unit})\n{}",
         render::columns(&cells)
     ))
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use profiler::Profile;
+use profiler::{Profile, ProfileInUse};
 
 use crate::heap::{HeapConfig, OutOfMemory};
 use crate::load::LoadError;
@@ -19,7 +19,8 @@ pub struct VmConfig {
     pub stack_bytes: usize,
     /// How many ops may run; `None` for no limit, which costs nothing.
     pub fuel: Option<u64>,
-    /// The profile to take.
+    /// The profile to take. It may be read by anybody meanwhile, but no other machine can count in
+    /// it as long as this one lives.
     pub profile: Option<Arc<Profile>>,
     /// Whether ops are fused into superinstructions. Off, programs do the same more slowly.
     pub fuses: bool,
@@ -58,6 +59,8 @@ pub enum VmError {
     Ticker(String),
     /// Allocations cannot be sampled as asked.
     Sampling(String),
+    /// Another machine, which still lives, counts in the profile.
+    ProfileInUse(ProfileInUse),
     /// Exact counts of the heap need a profile that counts allocation.
     NoAllocation,
 }
@@ -69,6 +72,7 @@ impl fmt::Display for VmError {
                 f.write_str(message)
             }
             Self::OutOfMemory(error) => error.fmt(f),
+            Self::ProfileInUse(error) => error.fmt(f),
             Self::NoAllocation => {
                 f.write_str("exact counts of the heap need a profile that counts allocation")
             }
@@ -78,6 +82,12 @@ impl fmt::Display for VmError {
 }
 
 impl std::error::Error for VmError {}
+
+impl From<ProfileInUse> for VmError {
+    fn from(error: ProfileInUse) -> Self {
+        Self::ProfileInUse(error)
+    }
+}
 
 impl From<LoadError> for VmError {
     fn from(error: LoadError) -> Self {

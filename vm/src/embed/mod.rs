@@ -88,7 +88,8 @@ impl Vm {
     /// Loads a program for a machine of its own.
     ///
     /// # Errors
-    /// When an import cannot be bound, or there is no memory.
+    /// When an import cannot be bound, there is no memory, or another machine counts in the
+    /// profile.
     pub fn new(
         module: VerifiedModule,
         mut hosts: Hosts,
@@ -102,6 +103,7 @@ impl Vm {
                 return Err(VmError::NoAllocation);
             }
         }
+        let claim = config.profile.as_ref().map(Profile::claim).transpose()?;
         hosts.bind(&module.hosts).map_err(VmError::Host)?;
         let mut heap = Heap::new(config.heap).map_err(VmError::OutOfMemory)?;
         if config.census {
@@ -166,7 +168,7 @@ impl Vm {
                     source: SourceId::UNKNOWN,
                     word: std::ptr::null(),
                 },
-                units: Units::new(config.profile.clone()),
+                units: Units::new(claim),
                 memprof: Memprof::default(),
                 figures: None,
                 on_snapshot: None,
@@ -349,6 +351,7 @@ impl Vm {
         }
         if let Some(ticker) = ticker {
             self.tick_rate = Some(ticker.rate());
+            self.ctx.profiling.units.settle_time(&self.cell);
         }
         self.publish_sink();
         let exit = std::mem::replace(&mut self.ctx.control.exit, Exit::Returned);
@@ -440,7 +443,8 @@ impl Vm {
     fn start_ticker(&self) -> Result<Option<Ticker>, VmError> {
         match &self.config.profile {
             Some(profile) if profile.kinds().contains(Kind::Time) => {
-                let ticker = Ticker::start(self.cell.clone(), profile.hz());
+                let (hz, source) = (profile.hz(), profile.tick_source());
+                let ticker = Ticker::start_from(self.cell.clone(), hz, source);
                 ticker
                     .map(Some)
                     .map_err(|error| VmError::Ticker(error.to_string()))

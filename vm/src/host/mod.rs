@@ -399,6 +399,8 @@ impl HostCall {
     pub fn write_unit(&self, unit: Unit, path: &Path) -> Result<(), HostError> {
         // SAFETY: as for `io`.
         let (units, program) = unsafe { (&(*self.ctx()).profiling.units, &*(*self.ctx()).program) };
+        // SAFETY: the machine's cell outlives its context.
+        units.settle_time(unsafe { &*(*self.ctx()).profiling.cell });
         let Some(data) = units.data(unit).map_err(|_| HostError::Failed)? else {
             return Ok(());
         };

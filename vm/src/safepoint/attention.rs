@@ -45,6 +45,8 @@ pub(crate) unsafe fn take_attention(m: Machine) -> Option<u8> {
             && let Some(mut action) = (*ctx).profiling.on_snapshot.take()
         {
             census(m);
+            let profiling = &(*ctx).profiling;
+            profiling.units.settle_time(&*profiling.cell);
             let taken = catch_unwind(AssertUnwindSafe(|| action(&Snapshot::of(&*ctx))));
             // Also after a panic: the next snapshot may go well.
             (*ctx).profiling.on_snapshot = Some(action);

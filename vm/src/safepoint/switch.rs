@@ -62,6 +62,8 @@ pub(crate) unsafe fn switch_unit(
             return Ok(before);
         };
         let (from, to): (*const ProfileData, *const ProfileData) = (from, to);
+        let cell = (*ctx).profiling.cell;
+        (*ctx).profiling.units.settle_time(&*cell);
         match (*from).has_contexts() {
             false => {
                 let nodes = (*from).nodes().as_ptr_range();
