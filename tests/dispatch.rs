@@ -1,5 +1,6 @@
-//! The interpreter's handlers jump to one another: no handler of the optimised binary calls the
-//! next. Needs `objdump`, which comes with the linker.
+//! The code of the optimised binary: the interpreter's handlers jump to one another, and the handler
+//! of ticks calls nothing that a signal handler must not. Needs `objdump`, which comes with the
+//! linker.
 
 #![cfg(not(debug_assertions))]
 
@@ -8,12 +9,7 @@ use std::process::Command;
 
 #[test]
 fn no_handler_calls_the_next() {
-    let options = ["-d", "-C", "--no-show-raw-insn", env!("CARGO_BIN_EXE_vm")];
-    let Ok(output) = Command::new("objdump").args(options).output() else {
-        eprintln!("objdump is not installed; the handlers were not looked at");
-        return;
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
+    let Some(text) = disassembly() else { return };
     let helpers = helpers();
     let handlers: BTreeSet<&str> = text
         .lines()
@@ -48,6 +44,38 @@ fn no_handler_calls_the_next() {
         );
     }
     assert!(offenders.is_empty(), "{}", offenders.join("\n"));
+}
+
+/// What the handler of ticks may call: POSIX lists these as safe in signal handlers.
+const SAFE_CALLS: [&str; 2] = ["timer_getoverrun", "clock_gettime"];
+
+#[test]
+fn the_handler_of_ticks_calls_what_signal_handlers_may_only() {
+    let Some(text) = disassembly() else { return };
+    let mut is_found = false;
+    let mut is_inside = false;
+    for line in text.lines() {
+        if let Some(name) = name_defined(line) {
+            is_inside = name.ends_with("ticker::on_signal");
+            is_found |= is_inside;
+        }
+        let is_call = line.contains("\tcall ") || line.contains("\tjmp    *");
+        if is_inside && is_call {
+            let is_safe = SAFE_CALLS.iter().any(|safe| line.contains(safe));
+            assert!(is_safe, "{line}");
+        }
+    }
+    assert!(is_found, "the handler of ticks has another name");
+}
+
+/// The disassembly of the `vm` command; `None` without `objdump`.
+fn disassembly() -> Option<String> {
+    let options = ["-d", "-C", "--no-show-raw-insn", env!("CARGO_BIN_EXE_vm")];
+    let Ok(output) = Command::new("objdump").args(options).output() else {
+        eprintln!("objdump is not installed; the binary was not looked at");
+        return None;
+    };
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The function whose code begins after a line of the disassembly.

@@ -1,5 +1,6 @@
 //! When memory for tracking is short, samples are lost and nothing else (S23): an allocator refuses
-//! what tables of tracked blocks and of frames grow by.
+//! what tables of tracked blocks and of frames grow by. When memory for objects is short, the run
+//! ends with a trap, whichever region of the heap it is that the system has none for.
 
 mod support;
 
@@ -9,7 +10,7 @@ use std::rc::Rc;
 
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
-use repl::assembler::vm::{HeapConfig, Outcome, Vm, VmConfig};
+use repl::assembler::vm::{HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, VmError};
 
 /// An allocator that can refuse. Regions of the heap are larger than what it refuses, and the
 /// machine's small tables are smaller.
@@ -20,11 +21,23 @@ const REFUSED_BYTES: std::ops::Range<usize> = 16 << 10..200 << 10;
 thread_local! {
     static REFUSES: Cell<bool> = const { Cell::new(false) };
     static N_REFUSED: Cell<u64> = const { Cell::new(0) };
+    /// How many regions are still granted, when one is to be refused.
+    static N_GRANTED: Cell<Option<u64>> = const { Cell::new(None) };
 }
+
+/// What regions of the heap ask for.
+const REGION_BYTES: std::ops::RangeFrom<usize> = 200 << 10..;
 
 impl Refusing {
     fn refuses(bytes: usize) -> bool {
-        let refuses = REFUSES.get() && REFUSED_BYTES.contains(&bytes);
+        let is_region = REGION_BYTES.contains(&bytes);
+        let refuses = match N_GRANTED.get() {
+            Some(n_left) if is_region => {
+                N_GRANTED.set(n_left.checked_sub(1));
+                n_left == 0
+            }
+            _ => REFUSES.get() && REFUSED_BYTES.contains(&bytes),
+        };
         N_REFUSED.set(N_REFUSED.get() + u64::from(refuses));
         refuses
     }
@@ -247,4 +260,68 @@ fn a_programs_own_tracker_misses_blocks_and_gets_no_fault() {
     assert!(n_refused > 1000, "{n_refused} refused");
     assert!((10..30_000).contains(&n_told), "{n_told} are told of");
     assert_eq!(result(&mut vm), [30_000]);
+}
+
+/// A program whose heap takes and gives back regions of all sorts.
+const REGIONS: &str = "
+    fun list(n: i) -> r {
+        x = null
+    l:  x = new 1, [x], [n]
+        n = sub n, 1
+        jgt n, 0, l
+        ret x
+    }
+    fun main() {
+        n = 20000
+        k = 100000
+        x: r = call list(n)
+        a = new_i k, n
+        call gc()
+        b = new_r k, x
+        y: r = call list(n)
+        call gc()
+        a = null
+        z: r = call list(n)
+        call gc()
+        c = new_b k, n
+        ret
+    }";
+
+#[test]
+fn whichever_region_there_is_no_memory_for_the_run_ends_with_a_trap() {
+    let mut n_traps = 0;
+    for n_granted in 0.. {
+        let mut vm = machine(REGIONS);
+        N_GRANTED.set(Some(n_granted));
+        let result = vm.run();
+        let is_refused = N_GRANTED.replace(None).is_none();
+        match result {
+            Ok(_) if !is_refused => break,
+            // A region that would only be for later can be done without.
+            Ok(_) => {}
+            Err(RunError::Trap {
+                trap: Trap::OutOfMemory(_),
+                ..
+            }) => n_traps += 1,
+            Err(other) => panic!("region {n_granted}: {other:?}"),
+        }
+        let again = vm.run();
+        assert_eq!(again, Ok(Outcome::Returned(vec![])), "region {n_granted}");
+    }
+    assert!(n_traps > 5, "{n_traps}");
+}
+
+#[test]
+fn a_machine_that_there_is_no_memory_for_is_an_error() {
+    let io = HostIo::new(
+        std::io::empty(),
+        std::io::sink(),
+        std::io::sink(),
+        Vec::new(),
+    );
+    let module = support::verified(REGIONS);
+    N_GRANTED.set(Some(0));
+    let result = Vm::new(module, Hosts::standard(io), VmConfig::default());
+    N_GRANTED.set(None);
+    assert!(matches!(result, Err(VmError::OutOfMemory(_))));
 }

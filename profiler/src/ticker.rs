@@ -358,6 +358,8 @@ fn set_cell(cell: *const CurrentCell) {
     compiler_fence(SeqCst);
 }
 
+/// Not inlined, so that a test can look at what it calls.
+#[inline(never)]
 fn on_signal() {
     // `try_with` cannot fail for a type with no destructor, and unlike `with` has no panic in it.
     let cell = CELL.try_with(Cell::get).unwrap_or(ptr::null());

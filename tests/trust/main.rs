@@ -8,6 +8,7 @@ mod interrupts;
 mod invisible;
 mod lines;
 mod panics;
+mod streams;
 mod work;
 
 use std::cell::Cell;
