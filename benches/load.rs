@@ -3,12 +3,15 @@
 use std::fmt::Write;
 use std::hint::black_box;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::module;
 use repl::assembler::vm::verify::verify;
 use repl::assembler::vm::{Vm, VmConfig};
 use repl::assembler::{AssembleOptions, assemble};
+
+#[path = "../tests/support/shapes.rs"]
+mod shapes;
 
 /// A module of many middle-sized functions with branches, calls and allocation.
 fn large_module() -> Vec<u8> {
@@ -71,5 +74,23 @@ fn load(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, load);
+/// Nanoseconds a byte of the shapes that are made to be slow: the bound is 150.
+fn verify_shapes(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("verify shapes");
+    group.sample_size(10);
+    for (name, make) in shapes::SHAPES.iter().chain(shapes::TOO_INTERTWINED) {
+        let module = make(300_000);
+        group.throughput(Throughput::Bytes(shapes::bytes(&module) as u64));
+        group.bench_function(*name, |bencher| {
+            bencher.iter_batched(
+                || module.clone(),
+                |module| black_box(verify(module)).is_ok(),
+                BatchSize::LargeInput,
+            );
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, load, verify_shapes);
 criterion_main!(benches);

@@ -172,10 +172,10 @@ impl<'a> Lexer<'a> {
             }
             None => {
                 self.offset += first.len_utf8();
-                self.error(
-                    start,
-                    format!("`{}` means nothing here", first.escape_debug()),
-                );
+                if !self.is_line_wrong {
+                    let shown = first.escape_debug();
+                    self.error(start, format!("`{shown}` means nothing here"));
+                }
             }
         }
     }

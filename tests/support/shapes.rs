@@ -18,7 +18,10 @@ pub type Shape = (&'static str, fn(usize) -> Module);
 pub const SHAPES: &[Shape] = &[
     ("tails that drop registers", dropping_tails),
     ("enters in a handler's range", deep_stacks),
-    ("enters, leaves and enters in a handler's range", zigzag_stacks),
+    (
+        "enters, leaves and enters in a handler's range",
+        zigzag_stacks,
+    ),
     ("handlers over everything", wide_handlers),
     ("handlers within handlers", nested_handlers),
     ("handlers of one op each", chained_handlers),
@@ -30,7 +33,7 @@ pub const SHAPES: &[Shape] = &[
     ("jumps from the last op to the first", backward_chain),
     ("skipping branches", skipping_branches),
     ("one enter and leave after another", flat_sources),
-    ("nested enters, then leaves", nested_sources),
+    ("sources in sources", nested_sources),
     ("branches to and fro", woven_branches),
 ];
 
@@ -287,8 +290,6 @@ fn nested_handlers(size: usize) -> Module {
     for distance in 1..=count {
         body.handler(count - distance, count + distance, end);
     }
-    // An inner range starts with what an outer one has let through.
-    body.ops[end] = Op::Ret {};
     module_of(body)
 }
 
@@ -345,33 +346,26 @@ fn wide_windows(size: usize) -> Module {
     module_of(body)
 }
 
-/// Switches of 1,000 targets, which are all the same ops.
+/// Switches of 1,000 targets, which are all the same ops: branches, each to one of the switches.
 fn switches(size: usize) -> Module {
+    const LANDINGS: usize = 1000;
     let mut body = Body::default();
     body.write_all();
-    let count = size / 4000;
-    let landings = 1000;
-    let first = body.len() + count;
-    let targets: TargetList = (first..first + landings).map(|op| op as u32).collect();
+    let first = body.len();
+    let count = size / (4 * LANDINGS);
+    let landings = first + count;
     for _ in 0..count {
         body.push(Op::Switch {
             index: IIn(0),
-            targets: Targets(targets.clone()),
+            targets: Targets(
+                (landings..landings + LANDINGS)
+                    .map(|op| op as u32)
+                    .collect(),
+            ),
         });
     }
-    for index in 0..landings {
-        let last = body.len() - index + landings;
-        body.branch(last - 1 - count.min(1));
-    }
+    (0..LANDINGS).for_each(|landing| body.branch(first + landing % count));
     body.ret();
-    // Each switch but the first is reached from a landing.
-    for index in 0..count.min(landings) {
-        body.ops[first + index] = Op::JeqImm {
-            lhs: IIn(0),
-            rhs: Int32(0),
-            target: Target((first - 1 - index) as u32),
-        };
-    }
     module_of(body)
 }
 
@@ -439,11 +433,18 @@ fn flat_sources(size: usize) -> Module {
     module_of(body)
 }
 
-/// Sources opened in one another, then all closed.
+/// Sources opened in one another, the innermost closed and opened again and again, then all closed.
+/// What follows is no exit, so that closing them is work.
 pub fn nested_sources(size: usize) -> Module {
     let mut body = Body::default();
-    (0..size / 10).for_each(|_| body.enter());
-    (0..size / 10).for_each(|_| body.leave());
+    body.int(0);
+    (0..size / 20).for_each(|_| body.enter());
+    for _ in 0..size / 20 {
+        body.leave();
+        body.enter();
+    }
+    (0..size / 20).for_each(|_| body.leave());
+    body.branch(body.len() + 1);
     body.ret();
     module_of(body)
 }

@@ -371,8 +371,9 @@ impl<'a> Flow<'a> {
         });
     }
 
-    /// Checks that registers are written before they are read, on every path.
-    fn check_registers(&mut self) -> Result<(), Fault> {
+    /// Checks that registers are written before they are read, on every path; returns how many
+    /// edges between blocks were followed more than once.
+    fn check_registers(&mut self) -> Result<usize, Fault> {
         let mut entry = Registers::NONE;
         entry.insert(Run::ints(0, self.function.signature.int_params as usize));
         entry.insert(Run::refs(0, ref_params(self.function)));
@@ -384,7 +385,7 @@ impl<'a> Flow<'a> {
             blocks.filter(|(block, before)| block.is_faulty || !before.contains_all(&block.needs));
         match faulty.min_by_key(|(block, _)| block.first) {
             Some((block, before)) => Err(self.find_fault(block.first as usize, *before)),
-            None => Ok(()),
+            None => Ok(settled.steps),
         }
     }
 
@@ -467,3 +468,7 @@ fn for_each_target(op: &Op, mut visit: impl FnMut(u32)) {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "flow_tests.rs"]
+mod tests;

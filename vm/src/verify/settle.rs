@@ -114,7 +114,6 @@ pub(super) struct Settled {
     /// For each block the registers that are written before it on every path.
     pub(super) before: Vec<Registers>,
     /// How many edges were followed again.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests bound it"))]
     pub(super) steps: usize,
 }
 

@@ -1,0 +1,136 @@
+//! How much work it is to follow registers: edges that are followed again are counted.
+
+use super::super::operands;
+use super::*;
+
+/// How many edges are followed again in a function of these ops, whose targets are indices of
+/// ops; and how many edges there are.
+fn steps(ops: &[Op]) -> Result<(usize, usize), VerifyErrorKind> {
+    let mut offsets = Vec::new();
+    let mut code = Vec::new();
+    for op in ops {
+        offsets.push(code.len() as u32);
+        op.encode(&mut code);
+    }
+    code.clear();
+    for op in ops {
+        let mut op = op.clone();
+        if let Op::JeqImm { target, .. } | Op::Jmp { target } = &mut op {
+            target.0 = offsets[target.0 as usize];
+        }
+        op.encode(&mut code);
+    }
+    let main = Function {
+        name: "main".into(),
+        code,
+        ..Function::default()
+    };
+    let callee = Function {
+        name: "callee".into(),
+        ..Function::default()
+    };
+    let module = Module {
+        functions: vec![main, callee],
+        ..Module::default()
+    };
+    let decoded = operands::check_function(&module, 0).expect("each op is right by itself");
+    let mut flow = Flow::new(&module, 0, &decoded);
+    flow.visit_all().map_err(|(_, kind)| kind)?;
+    let steps = flow.check_registers().map_err(|(_, kind)| kind)?;
+    Ok((steps, flow.blocks.edges.len()))
+}
+
+fn branch(target: usize) -> Op {
+    Op::JeqImm {
+        lhs: IIn(0),
+        rhs: Int32(0),
+        target: Target(target as u32),
+    }
+}
+
+fn write_all() -> Vec<Op> {
+    let write = |register| Op::Int {
+        dst: IOut(register),
+        value: Int64(0),
+    };
+    (0..=255).map(write).collect()
+}
+
+/// Forgets the registers from `base` on.
+fn call(base: usize) -> Op {
+    Op::Call {
+        function: FuncId(1),
+        ints: IWindow(base as u8),
+        refs: RWindow(0),
+    }
+}
+
+#[test]
+fn blocks_that_each_forget_one_more_register_take_one_more_round() {
+    let mut ops = write_all();
+    let start = ops.len();
+    for _ in 0..1_000 {
+        ops.push(branch(ops.len() + 1));
+    }
+    for base in (1..=255).rev() {
+        ops.extend([call(base), branch(start)]);
+    }
+    ops.push(Op::Ret {});
+    let (steps, edges) = steps(&ops).expect("it verifies");
+    assert!(
+        (1..=2 * edges).contains(&steps),
+        "{steps} for {edges} edges"
+    );
+}
+
+#[test]
+fn loops_in_loops_take_a_round_a_level_at_most() {
+    for depth in [1, 8, 30] {
+        let mut ops = write_all();
+        let start = ops.len();
+        // Heads, which may leave their loops, the innermost body, and the ways back.
+        for level in 0..depth {
+            let tail = start + 2 * depth - level + 1;
+            ops.push(branch(tail + 1));
+        }
+        ops.push(call(2));
+        for level in (0..depth).rev() {
+            ops.push(Op::Jmp {
+                target: Target((start + level) as u32),
+            });
+        }
+        ops.extend([Op::Ret {}, Op::Ret {}, Op::Ret {}]);
+        let (steps, edges) = steps(&ops).expect("it verifies");
+        assert!(steps <= (depth + 2) * edges, "{steps} for {edges} edges");
+    }
+}
+
+#[test]
+fn straight_code_and_branches_forward_take_no_second_look() {
+    let mut ops = write_all();
+    for base in (1..=200).rev() {
+        ops.extend([branch(ops.len() + 3), call(base), branch(ops.len() + 3)]);
+    }
+    ops.extend([Op::Ret {}, Op::Ret {}, Op::Ret {}]);
+    assert_eq!(steps(&ops).expect("it verifies").0, 0);
+}
+
+#[test]
+fn news_that_come_one_by_one_meet_the_limit() {
+    let mut ops = write_all();
+    let mut before = ops.len();
+    for _ in 0..2_000 {
+        ops.push(branch(ops.len() + 1));
+    }
+    for base in (1..=255).rev() {
+        let start = ops.len();
+        ops.extend([call(base), branch(before)]);
+        before = start;
+    }
+    ops.push(Op::Ret {});
+    let error = steps(&ops).expect_err("that takes 255 rounds");
+    assert!(
+        matches!(error, VerifyErrorKind::TooManySteps { .. }),
+        "{error}"
+    );
+}
