@@ -303,7 +303,10 @@ pub(crate) unsafe fn context_of(
         let contexts = &*(*ctx).contexts;
         let mut context: &Node = &*caller;
         for &source in open {
-            context = contexts.enter(context, source);
+            context = match context.cached_child(source).as_ref() {
+                Some(known) => known,
+                None => contexts.enter(context, source),
+            };
         }
         context
     }
