@@ -43,9 +43,40 @@ impl OpenContext {
             match open.as_ref() {
                 None => caller,
                 Some(open) if open.caller.get() == caller => open.context.get(),
-                Some(open) => open.enter_all(contexts, caller),
+                Some(open) => {
+                    let below = match open.below.as_ref() {
+                        None => caller,
+                        Some(below) if below.caller.get() == caller => below.context.get(),
+                        Some(_) => return open.enter_all(contexts, caller),
+                    };
+                    open.enter(contexts, caller, below)
+                }
             }
         }
+    }
+
+    /// Enters what is open here, from the context of what is open below, and remembers that.
+    ///
+    /// # Safety
+    /// As for [`OpenContext::find`].
+    #[inline]
+    unsafe fn enter(
+        &self,
+        contexts: &ProfileData,
+        caller: *const Node,
+        below: *const Node,
+    ) -> *const Node {
+        // SAFETY: the caller's promise.
+        let context = unsafe {
+            // Recursion finds it in the node, without a look into the tree's table.
+            match (*below).cached_child(self.source).as_ref() {
+                Some(known) => known,
+                None => contexts.enter(&*below, self.source),
+            }
+        };
+        self.caller.set(caller);
+        self.context.set(context);
+        context
     }
 
     /// Enters what is open, from the last stack on that remembers its context.
@@ -66,9 +97,7 @@ impl OpenContext {
                 }
             };
             while let Some(open) = forgotten.pop() {
-                context = contexts.enter(&*context, open.source);
-                open.caller.set(caller);
-                open.context.set(context);
+                context = open.enter(contexts, caller, context);
             }
             context
         }
