@@ -423,9 +423,9 @@ mod tests {
     #[test]
     fn a_number_must_fit() {
         check(
-            "99999999999999999999 1z",
+            "99999999999999999999\n1z 2z",
             expect![
-                "error: `99999999999999999999` is no 64-bit number error: `1z` is no 64-bit number"
+                "Newline error: `99999999999999999999` is no 64-bit number error: `1z` is no 64-bit number"
             ],
         );
     }

@@ -50,6 +50,8 @@ fn print_all(module: &Module, names_sources: bool) -> String {
 /// handler, as in [`print()`].
 pub fn print_ops(module: &Module, function: &Function) -> String {
     let mut printer = Printer::new(module);
+    let verified = verify(module.clone());
+    printer.names_sources = verified.is_ok_and(|verified| sources_follow(&verified));
     printer.function(function, false);
     printer.out
 }

@@ -222,10 +222,13 @@ fn dropping_tails(size: usize) -> Module {
     for register in (1..REGISTERS).rev() {
         body.call_host(register, REGISTERS);
         body.branch(start);
+        // So that each is a block.
+        body.branch(body.len() + 1);
     }
     for register in (0..REGISTERS).rev() {
         body.call_host(1, register);
         body.branch(start);
+        body.branch(body.len() + 1);
     }
     body.ret();
     module_of(body)

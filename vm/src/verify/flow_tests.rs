@@ -73,7 +73,7 @@ fn blocks_that_each_forget_one_more_register_take_one_more_round() {
         ops.push(branch(ops.len() + 1));
     }
     for base in (1..=255).rev() {
-        ops.extend([call(base), branch(start)]);
+        ops.extend([call(base), branch(start), branch(ops.len() + 3)]);
     }
     ops.push(Op::Ret {});
     let (steps, edges) = steps(&ops).expect("it verifies");
