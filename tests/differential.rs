@@ -25,7 +25,7 @@ use repl::assembler::{AssembleOptions, TailCalls, assemble, print};
 use support::{Random, campaign};
 
 /// How many programs are tried, in short and in long.
-const PROGRAMS: [u64; 2] = [24, 400];
+const PROGRAMS: [u64; 2] = [24, 240];
 /// So many programs must have done everything that is asked of them together.
 const ENOUGH_PROGRAMS: u64 = 80;
 /// Programs that run longer are passed over.

@@ -11,7 +11,7 @@ use support::{Random, campaign, files, module_of, root};
 
 /// Inputs in all, spread over the tests.
 fn n_inputs() -> usize {
-    campaign::size(10_000, 200_000) as usize
+    campaign::size(10_000, 100_000) as usize
 }
 
 fn examples() -> Vec<Module> {

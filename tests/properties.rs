@@ -27,7 +27,7 @@ use repl::assembler::{AssembleOptions, TailCalls, assemble};
 use support::{Random, campaign};
 
 /// How many programs are tried, in short and in long.
-const PROGRAMS: [u64; 2] = [20, 300];
+const PROGRAMS: [u64; 2] = [20, 180];
 /// Programs that run longer are passed over.
 const MAX_OPS: u64 = 60_000;
 /// Nodes of a tree that is exact: more than any of these programs makes.

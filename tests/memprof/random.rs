@@ -20,7 +20,7 @@ use crate::smith::Program;
 use crate::support::{campaign, verified};
 
 /// How many programs are tried, in short and in long.
-const PROGRAMS: [u64; 2] = [30, 300];
+const PROGRAMS: [u64; 2] = [30, 180];
 /// Programs that run longer end here, with what that looks like.
 const FUEL: u64 = 60_000;
 
