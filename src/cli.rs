@@ -37,6 +37,9 @@ Examples:
   vm mem --stacks memory.out              show that again, with call stacks
   vm prof -raw true prog.bc mlmon.out     show a profile as mlprof does
   vm dis prog.bc | vm check -             disassemble, and verify what comes out
+  vm --sandbox prog.bc                    run what you do not trust: no files, environment or clock
+  vm --sandbox --allow-read data --allow-write out prog.bc
+                                          but reading files in data, and writing some in out
 
 Exit codes: the program's own; 1 uncaught exception or trap; 2 usage; 128+n on signal n.";
 
@@ -130,6 +133,21 @@ pub(crate) struct RunArgs {
     /// End the run after about this many ops
     #[arg(long, value_name = "N")]
     pub(crate) fuel: Option<u64>,
+    /// Deny the program files, the environment and clocks. Without this it has all your rights
+    #[arg(long)]
+    pub(crate) sandbox: bool,
+    /// Allow a sandboxed program to read files in DIR and its folders. May be given several times
+    #[arg(long, value_name = "DIR", requires = "sandbox")]
+    pub(crate) allow_read: Vec<PathBuf>,
+    /// Allow a sandboxed program to write files in DIR and its folders. May be given several times
+    #[arg(long, value_name = "DIR", requires = "sandbox")]
+    pub(crate) allow_write: Vec<PathBuf>,
+    /// Allow a sandboxed program to look at the environment's variables
+    #[arg(long, requires = "sandbox")]
+    pub(crate) allow_env: bool,
+    /// Allow a sandboxed program to look at clocks
+    #[arg(long, requires = "sandbox")]
+    pub(crate) allow_clock: bool,
     /// Bytes of the nursery
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "2M")]
     pub(crate) nursery: usize,

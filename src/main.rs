@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod profiles;
 mod program;
+mod sandbox;
 mod signals;
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! The commands of the pages on profiling print what the pages say, and their programs assemble.
+//! The commands of the pages print what the pages say, and their programs assemble.
 
 mod support;
 
@@ -52,7 +52,9 @@ fn blocks(page: &str) -> Vec<Block> {
 }
 
 /// What the pages run. Other lines of `sh` blocks are for the reader.
-const COMMANDS: [&str; 7] = ["vm ", "mlprof ", "cat ", "head ", "printf ", "cp ", "sed "];
+const COMMANDS: [&str; 8] = [
+    "vm ", "mlprof ", "cat ", "head ", "printf ", "cp ", "sed ", "mkdir ",
+];
 
 fn is_run(line: &str) -> bool {
     COMMANDS.iter().any(|command| line.starts_with(command)) && !line.contains("# not run")
@@ -183,8 +185,18 @@ fn the_guide_to_memory_shows_what_the_commands_print() {
 }
 
 #[test]
+fn the_page_on_sandboxes_shows_what_the_commands_print() {
+    check_commands("sandbox.md");
+}
+
+#[test]
 fn the_pages_programs_assemble() {
-    for (name, n_programs) in [("profiling.md", 2), ("mlmon.md", 0), ("memory.md", 2)] {
+    for (name, n_programs) in [
+        ("profiling.md", 2),
+        ("mlmon.md", 0),
+        ("memory.md", 2),
+        ("sandbox.md", 2),
+    ] {
         let blocks = blocks(&page(name));
         let programs: Vec<_> = blocks.iter().filter(|block| block.info == "asm").collect();
         assert_eq!(programs.len(), n_programs, "{name}");
@@ -197,7 +209,7 @@ fn the_pages_programs_assemble() {
 /// Pages, headings and files that the pages link to are there.
 #[test]
 fn links_lead_somewhere() {
-    for name in ["profiling.md", "mlmon.md", "memory.md"] {
+    for name in ["profiling.md", "mlmon.md", "memory.md", "sandbox.md"] {
         let text = page(name);
         for target in text
             .split("](")
@@ -339,4 +351,33 @@ fn the_memory_pages_rust_compiles_and_works() {
     let mut vm = support::machine(text, assembler::vm::VmConfig::default());
     assert_eq!(the_memory_pages_rust(&mut vm).expect("it works"), 2);
     check_shown("memory.md", include_str!("docs.rs"));
+}
+
+/// The Rust of the page on sandboxes is the body of this function.
+fn the_sandbox_pages_rust(
+    program: assembler::vm::verify::VerifiedModule,
+    folder: &Path,
+) -> Result<(), Box<dyn Error>> {
+    use assembler::vm::host::{Denied, HostIo, Hosts, Policy};
+    use assembler::vm::{RunError, Vm, VmConfig};
+
+    let policy = Policy::nothing().with_write(folder)?;
+    let hosts = Hosts::standard(HostIo::process(Vec::new())).with_policy(policy);
+    let mut vm = Vm::new(program, hosts, VmConfig::default())?;
+    match vm.run() {
+        Err(RunError::Uncaught {
+            denied: Some(Denied::Clock),
+            ..
+        }) => println!("this program needs a clock"),
+        other => println!("{other:?}"),
+    }
+    Ok(())
+}
+
+#[test]
+fn the_sandbox_pages_rust_compiles_and_works() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = support::verified("fun main() {\n t = call time()\n ret\n}");
+    the_sandbox_pages_rust(program, folder.path()).expect("it works");
+    check_shown("sandbox.md", include_str!("docs.rs"));
 }

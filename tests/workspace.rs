@@ -70,16 +70,17 @@ Made from the machine's own tables; `BLESS=1 cargo test --test workspace` writes
 
 What the `vm` command offers to programs. `i` parameters and results are 64 raw bits, doubles among
 them; `r` ones are references. [profiling.md](profiling.md) has more on those that begin with
-`profile_`, [memory.md](memory.md) on those for memory.
+`profile_`, [memory.md](memory.md) on those for memory. What a function touches besides standard
+streams and arguments, `vm --sandbox` denies: [sandbox.md](sandbox.md).
 
-| name | parameters and results | what it does |
-|---|---|---|
+| name | parameters and results | what it does | touches |
+|---|---|---|---|
 "
     .to_owned();
     for function in STANDARD {
-        let (name, meaning) = (function.name, function.meaning);
+        let (name, meaning, touches) = (function.name, function.meaning, function.touches);
         page.push_str(&format!(
-            "| `{name}` | `{}` | {meaning} |\n",
+            "| `{name}` | `{}` | {meaning} | {touches} |\n",
             function.signature
         ));
     }

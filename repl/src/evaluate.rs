@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assembler::vm::host::{HostIo, Hosts};
+use assembler::vm::host::{HostIo, Hosts, Policy};
 use assembler::vm::isa::Signature;
 use assembler::vm::memprof::MemprofConfig;
 use assembler::vm::module::Module;
@@ -147,7 +147,8 @@ pub(crate) fn machine(
                 .ok_or_else(|| format!("the function `{name}` of a closure is gone"))?;
         }
     }
-    let mut hosts = Hosts::standard(io);
+    // What the user types has the user's rights.
+    let mut hosts = Hosts::standard(io).with_policy(Policy::everything());
     let take = Signature {
         int_params: 1,
         ref_results: 1,

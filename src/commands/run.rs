@@ -23,7 +23,7 @@ use repl::assembler::vm::{
 use super::{fail, show_sources};
 use crate::cli::{RunArgs, exit};
 use crate::profiles::numbered;
-use crate::{program, signals};
+use crate::{program, sandbox, signals};
 
 /// Runs a program.
 pub(crate) fn run(args: &RunArgs) -> ExitCode {
@@ -63,7 +63,11 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
         .iter()
         .map(|one| one.as_bytes().to_vec())
         .collect();
-    let hosts = Hosts::standard(HostIo::process(arguments));
+    let policy = match sandbox::policy(args) {
+        Ok(policy) => policy,
+        Err(message) => return fail(&message, exit::USAGE),
+    };
+    let hosts = Hosts::standard(HostIo::process(arguments)).with_policy(policy);
     let mut vm = match Vm::new(module, hosts, config(args, profile.clone())) {
         Ok(vm) => vm,
         Err(error) => return fail(&error.to_string(), exit::FAILED),
@@ -118,7 +122,8 @@ fn end_code(vm: &mut Vm, result: &Result<Outcome, RunError>) -> u8 {
         Ok(Outcome::Returned(_)) => 0,
         Ok(Outcome::ExitCode(code)) => *code,
         Err(error) => {
-            fail(&vm.describe_error(error), exit::FAILED);
+            let help = sandbox::help(error).unwrap_or_default();
+            fail(&(vm.describe_error(error) + help), exit::FAILED);
             exit::FAILED
         }
     };

@@ -18,7 +18,7 @@ use profiler::{CurrentCell, Kind, Node, Profile, ProfileData, Rate, SourceId, Ti
 
 use crate::code::{Frame, Location, Program};
 use crate::heap::{Census, Heap, HeapStats, OutOfMemory, Value};
-use crate::host::{HostIo, Hosts};
+use crate::host::{Denied, HostIo, Hosts};
 use crate::load::{LoadConfig, load};
 use crate::machine::{
     Backtrace, Context, Control, Exit, FAULT_TAG, Fault, Machine, PanicPayload, Profiling, Resume,
@@ -46,6 +46,8 @@ pub enum RunError {
     Uncaught {
         /// The exception, shown.
         exception: String,
+        /// What the host function was denied that raised it, if the policy did not allow it.
+        denied: Option<Denied>,
         /// Where it was raised.
         backtrace: Backtrace,
     },
@@ -341,6 +343,8 @@ impl Vm {
             self.renew_heap().map_err(RunError::Setup)?;
         }
         let ticker = self.start_ticker().map_err(RunError::Setup)?;
+        // What an earlier run handled is not what this one does not handle.
+        self.hosts.take_denied();
         self.execute(function, ints);
         // Shown before the heap is collected: that may fail, and leave nothing to look at.
         let is_uncaught = matches!(self.ctx.control.exit, Exit::Uncaught(_));
@@ -369,8 +373,10 @@ impl Vm {
             (Exit::Code(code), _) => Ok(Outcome::ExitCode(code)),
             (Exit::Uncaught(backtrace), _) => {
                 self.ctx.roots.exception = Value::ZERO;
+                let (exception, denied) = shown.unwrap_or_default();
                 Err(RunError::Uncaught {
-                    exception: shown.unwrap_or_default(),
+                    exception,
+                    denied,
                     backtrace,
                 })
             }
@@ -491,11 +497,13 @@ impl Vm {
         Ok(())
     }
 
-    fn show_exception(&self) -> String {
+    /// The exception as text, and what was denied if it was raised for that.
+    fn show_exception(&mut self) -> (String, Option<Denied>) {
         let exception = self.ctx.roots.exception;
         match show::record_int(exception, FAULT_TAG).and_then(Fault::from_code) {
-            Some(fault) => fault.to_string(),
-            None => show::show(exception),
+            Some(Fault::HostFailed) => (Fault::HostFailed.to_string(), self.hosts.take_denied()),
+            Some(fault) => (fault.to_string(), None),
+            None => (show::show(exception), None),
         }
     }
 
@@ -504,8 +512,16 @@ impl Vm {
         let (message, backtrace) = match error {
             RunError::Uncaught {
                 exception,
+                denied,
                 backtrace,
-            } => (format!("uncaught exception: {exception}"), backtrace),
+            } => {
+                let denied = denied.as_ref().map(|denied| format!(": {denied}"));
+                let denied = denied.unwrap_or_default();
+                (
+                    format!("uncaught exception: {exception}{denied}"),
+                    backtrace,
+                )
+            }
             RunError::Trap { trap, backtrace } => (trap.to_string(), backtrace),
             RunError::Setup(error) => return format!("{error}\n"),
         };

@@ -1,16 +1,21 @@
 //! Host functions: what programs can ask of the world around the machine.
 //!
 //! A host function gets a [`HostCall`]: the call's windows, in which arguments stand and results
-//! are put, and the machine's input and output. It runs on the machine's thread, with the node of
-//! the function that called it current.
+//! are put, the machine's input and output, and the [`Policy`] that says what else programs may
+//! touch. It runs on the machine's thread, with the node of the function that called it current.
 
+mod beneath;
 mod inspect;
 mod io;
 mod memprof;
+mod policy;
 mod standard;
 
 pub use io::HostIo;
-pub use standard::{STANDARD, standard_signature};
+pub use policy::{Denied, OpenMode, Policy};
+pub use standard::{STANDARD, StandardFunction, Touches, standard_signature};
+
+use policy::Place;
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -35,6 +40,9 @@ const FRAMES_PER_FUEL: usize = 1 << 4;
 pub enum HostError {
     /// The request makes no sense: the program gets a fault that it can handle.
     Failed,
+    /// The policy does not allow it: the program gets the same fault, and who runs it is told what
+    /// was denied, if the program does not handle it.
+    Denied(Denied),
     /// The run ends with this exit code.
     Exit(u8),
     /// Input or output failed: the run ends with this message.
@@ -49,10 +57,16 @@ pub enum HostError {
     OutOfFuel,
 }
 
+impl From<Denied> for HostError {
+    fn from(denied: Denied) -> Self {
+        Self::Denied(denied)
+    }
+}
+
 impl From<HostError> for Obstacle {
     fn from(error: HostError) -> Self {
         match error {
-            HostError::Failed => Self::Fault(Fault::HostFailed),
+            HostError::Failed | HostError::Denied(_) => Self::Fault(Fault::HostFailed),
             HostError::BudgetExceeded => Self::Fault(Fault::BudgetExceeded),
             HostError::Exit(code) => Self::ExitCode(code),
             HostError::Io(message) => Self::Trap(Trap::Host(message)),
@@ -80,9 +94,13 @@ impl From<Obstacle> for HostError {
 /// The type of a host function.
 pub type HostFunction = Box<dyn FnMut(&mut HostCall) -> Result<(), HostError>>;
 
-/// What a machine offers its programs: named functions, and input and output.
+/// What a machine offers its programs: named functions, input and output, and what else they may
+/// touch.
 pub struct Hosts {
     io: HostIo,
+    policy: Policy,
+    /// What the last host function that failed was denied, if it failed for that.
+    denied: Option<Denied>,
     offered: Vec<(String, Signature, HostFunction)>,
     /// For each of the module's imports the index of the function offered.
     bound: Vec<usize>,
@@ -97,15 +115,23 @@ impl std::fmt::Debug for Hosts {
 }
 
 impl Hosts {
-    /// The standard functions over this input and output.
+    /// The standard functions over this input and output. Programs may touch nothing else, until
+    /// [`Hosts::with_policy`] says more.
     pub fn standard(io: HostIo) -> Self {
         let mut hosts = Self {
             io,
+            policy: Policy::nothing(),
+            denied: None,
             offered: Vec::new(),
             bound: Vec::new(),
         };
         standard::offer(&mut hosts);
         hosts
+    }
+
+    /// Lets programs touch what this policy allows.
+    pub fn with_policy(self, policy: Policy) -> Self {
+        Self { policy, ..self }
     }
 
     /// Offers a function, in place of one of the same name.
@@ -158,6 +184,19 @@ impl Hosts {
     pub fn io(&mut self) -> &mut HostIo {
         &mut self.io
     }
+
+    /// What the last host function that failed was denied, if it failed for that; forgets it.
+    pub(crate) fn take_denied(&mut self) -> Option<Denied> {
+        self.denied.take()
+    }
+
+    /// Keeps what was denied: the fault that the program gets does not say it.
+    fn note(&mut self, error: &HostError) {
+        self.denied = match error {
+            HostError::Denied(denied) => Some(denied.clone()),
+            _ => None,
+        };
+    }
 }
 
 /// Calls the host function of the word at which the machine is.
@@ -180,7 +219,10 @@ unsafe fn call_bound(hosts: *mut c_void, m: Machine) -> Result<(), Obstacle> {
             signature: program.module.hosts[import].signature,
         };
         let function = (&mut *hosts).function(import);
-        Ok((*function)(&mut call)?)
+        (*function)(&mut call).map_err(|error| {
+            (&mut *hosts).note(&error);
+            Obstacle::from(error)
+        })
     }
 }
 
@@ -314,6 +356,12 @@ impl HostCall {
         unsafe { (*self.hosts).io() }
     }
 
+    /// What programs may touch: to be asked before a function touches it for them.
+    pub fn policy(&self) -> &Policy {
+        // SAFETY: as for `io`.
+        unsafe { &(*self.hosts).policy }
+    }
+
     /// Whether a profile is taken.
     pub fn is_profiled(&self) -> bool {
         // SAFETY: as for `io`.
@@ -395,8 +443,10 @@ impl HostCall {
         unsafe { switch_unit(self.ctx(), self.caller.sp, unit) }.map_err(|_| HostError::Failed)
     }
 
-    /// Writes a unit's counts, each kind's to a file of its own; a unit that was freed fails.
+    /// Writes a unit's counts, each kind's to a file of its own, where the policy allows it, which
+    /// is asked also when no profile is taken. A unit that was freed fails.
     pub fn write_unit(&self, unit: Unit, path: &Path) -> Result<(), HostError> {
+        self.policy().check_write(path)?;
         // SAFETY: as for `io`.
         let (units, program) = unsafe { (&(*self.ctx()).profiling.units, &*(*self.ctx()).program) };
         // SAFETY: the machine's cell outlives its context.
@@ -404,10 +454,25 @@ impl HostCall {
         let Some(data) = units.data(unit).map_err(|_| HostError::Failed)? else {
             return Ok(());
         };
+        let kinds = units.kinds();
+        let asked = |kind| units::profile_path(Some(path), kinds, kind);
+        // All are checked before the first is written.
+        let places = kinds.iter().map(|kind| {
+            let place = self.policy().place_to_write(&asked(kind))?;
+            Ok((kind, place))
+        });
+        let places = places.collect::<Result<Vec<_>, Denied>>()?;
         let sources = program.module.source_map();
-        for kind in units.kinds().iter() {
-            let path = units::profile_path(Some(path), units.kinds(), kind);
-            data.write(kind, &sources, &path).map_err(|error| {
+        for (kind, place) in places {
+            let path = asked(kind);
+            let written = match place {
+                Place::Anywhere => data.write(kind, &sources, &path),
+                Place::Inside(beneath) => data
+                    .mlmon(kind, &sources)
+                    .map_err(std::io::Error::other)
+                    .and_then(|mlmon| beneath.replace(|out| mlmon.write(out))),
+            };
+            written.map_err(|error| {
                 HostError::Io(format!("cannot write {}: {error}", path.display()))
             })?;
         }

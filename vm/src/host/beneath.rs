@@ -1,0 +1,167 @@
+//! Files beneath a folder, opened so that no symbolic link can lead out of it, whatever others do
+//! to its folders meanwhile: each step starts at the descriptor of the last and follows no link.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::policy::OpenMode;
+
+/// A folder that is only passed through need not be readable where the system can say so.
+#[cfg(target_os = "linux")]
+const PASS: i32 = libc::O_PATH | libc::O_DIRECTORY;
+#[cfg(not(target_os = "linux"))]
+const PASS: i32 = libc::O_RDONLY | libc::O_DIRECTORY;
+
+/// An open folder.
+#[derive(Debug)]
+pub(super) struct Folder(OwnedFd);
+
+impl Folder {
+    /// Opens the folder at a path without symbolic links.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        open_at(libc::AT_FDCWD, path.as_os_str(), PASS).map(Self)
+    }
+
+    /// Opens what has this name in the folder.
+    fn open_inside(&self, name: &OsStr, flags: i32) -> io::Result<OwnedFd> {
+        open_at(self.0.as_raw_fd(), name, flags)
+    }
+
+    /// Makes an empty file with a name that nothing in the folder has.
+    fn make_temporary(&self) -> io::Result<(OsString, File)> {
+        static N_MADE: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let number = N_MADE.fetch_add(1, Ordering::Relaxed);
+            let name = OsString::from(format!(".mlmon-{}-{number}", process::id()));
+            let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL;
+            match self.open_inside(&name, flags) {
+                Ok(file) => return Ok((name, File::from(file))),
+                // A process that has ended had the same number.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Fails when what has this name is there and no regular file.
+    fn check_replaceable(&self, name: &OsStr) -> io::Result<()> {
+        let name = CString::new(name.as_bytes())?;
+        let mut found = MaybeUninit::<libc::stat>::uninit();
+        let flags = libc::AT_SYMLINK_NOFOLLOW;
+        // SAFETY: the descriptor is open, the name ends in NUL, and there is room for what is found.
+        let result =
+            unsafe { libc::fstatat(self.0.as_raw_fd(), name.as_ptr(), found.as_mut_ptr(), flags) };
+        if result != 0 {
+            // It is not there; any other trouble will show when the file is made.
+            return Ok(());
+        }
+        // SAFETY: the call has succeeded, so it has filled it in.
+        let mode = unsafe { found.assume_init() }.st_mode;
+        if mode & libc::S_IFMT != libc::S_IFREG {
+            let text = "only regular files are replaced";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        Ok(())
+    }
+
+    /// Gives a file in the folder another name, in place of what has it.
+    fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        let folder = self.0.as_raw_fd();
+        let (from, to) = (CString::new(from.as_bytes())?, CString::new(to.as_bytes())?);
+        // SAFETY: the descriptor is open, and the names end in NUL.
+        let result = unsafe { libc::renameat(folder, from.as_ptr(), folder, to.as_ptr()) };
+        succeeded(result)
+    }
+
+    /// Removes a file of the folder.
+    fn remove(&self, name: &OsStr) -> io::Result<()> {
+        let name = CString::new(name.as_bytes())?;
+        // SAFETY: the descriptor is open, and the name ends in NUL.
+        succeeded(unsafe { libc::unlinkat(self.0.as_raw_fd(), name.as_ptr(), 0) })
+    }
+}
+
+/// A file in a folder, or in one of its folders. It need not be there.
+#[derive(Debug)]
+pub(super) struct Beneath {
+    pub(super) folder: Arc<Folder>,
+    /// The way from there, names only.
+    pub(super) inside: PathBuf,
+    /// The whole path.
+    pub(super) path: PathBuf,
+}
+
+impl Beneath {
+    /// Opens the file.
+    pub(super) fn open(&self, mode: OpenMode) -> io::Result<File> {
+        let flags = match mode {
+            OpenMode::Read => libc::O_RDONLY,
+            OpenMode::Write => libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC,
+            OpenMode::Append => libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND,
+        };
+        let (folder, name) = self.folder_and_name()?;
+        folder.open_inside(name, flags).map(File::from)
+    }
+
+    /// Writes the file. At every moment the old one is there or the new one: the text goes to a
+    /// temporary file in the same folder, is synced and then renamed.
+    pub(super) fn replace(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (folder, name) = self.folder_and_name()?;
+        folder.check_replaceable(name)?;
+        let (temporary, file) = folder.make_temporary()?;
+        let mut out = BufWriter::new(file);
+        let written = write(&mut out)
+            .and_then(|()| out.into_inner().map_err(io::IntoInnerError::into_error))
+            .and_then(|file| file.sync_all())
+            .and_then(|()| folder.rename(&temporary, name));
+        if written.is_err() {
+            // The first error is the one to tell.
+            let _ = folder.remove(&temporary);
+        }
+        written
+    }
+
+    /// The folder that the file is in, and its name there.
+    fn folder_and_name(&self) -> io::Result<(Arc<Folder>, &OsStr)> {
+        let Some(name) = self.inside.file_name() else {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        };
+        let mut folder = self.folder.clone();
+        for step in self.inside.parent().into_iter().flatten() {
+            folder = Arc::new(Folder(folder.open_inside(step, PASS)?));
+        }
+        Ok((folder, name))
+    }
+}
+
+/// Opens what has this name in a folder, and follows no symbolic link at its end.
+fn open_at(folder: i32, name: &OsStr, flags: i32) -> io::Result<OwnedFd> {
+    let name = CString::new(name.as_bytes())?;
+    let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    let mode: libc::c_uint = 0o666;
+    // SAFETY: the folder's descriptor is open while it is borrowed, the name ends in NUL, and the
+    // permissions are there for flags that make a file.
+    let descriptor = unsafe { libc::openat(folder, name.as_ptr(), flags, mode) };
+    succeeded(descriptor.min(0))?;
+    // SAFETY: the call has succeeded, and so nobody else owns the descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// What a system call says by its result.
+fn succeeded(result: i32) -> io::Result<()> {
+    if result == 0 {
+        return Ok(());
+    }
+    Err(io::Error::last_os_error())
+}
