@@ -114,6 +114,7 @@ pub(crate) fn lower(
         open_sources,
         mode: config.mode(),
         callback_return,
+        caught: Vec::new(),
         caller_sites: Default::default(),
         events_handler: slow::handle_events,
     })
@@ -133,7 +134,6 @@ fn stubs(config: LoadConfig<'_>, sink: NodeWord) -> (Vec<Word>, Vec<u32>) {
         op_word(call::halt, [0; 4], 0),
         Word { nodes: sink },
         op_word(slow::barrier, [0; 4], 0),
-        data,
         op_word(call, [0; 4], 0),
     ];
     debug_assert_eq!(code.len(), CALLBACK + 1);
