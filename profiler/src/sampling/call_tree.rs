@@ -110,8 +110,11 @@ pub struct Probe {
 #[derive(Clone, Debug)]
 pub struct CallTree {
     nodes: Vec<Node>,
-    /// An open hash table of nodes by their stacks' hashes. It is at most five sixths full.
+    /// An open hash table of nodes by their stacks' hashes. It is at most five sixths full. A node
+    /// that stands right behind its parent is found there, so it may be missing here.
     table: Vec<Slot>,
+    /// How many places of the table are taken.
+    n_placed: usize,
     limit: usize,
     n_cut: u64,
 }
@@ -150,6 +153,7 @@ impl CallTree {
         CallTree {
             nodes: vec![root],
             table: vec![Slot::EMPTY; MIN_TABLE_LEN],
+            n_placed: 0,
             limit: limit.min(MAX_NODES),
             n_cut: 0,
         }
@@ -164,7 +168,12 @@ impl CallTree {
     pub fn child(&mut self, parent: CallId, site: u32) -> CallId {
         let is_known = parent.index() < self.nodes.len();
         let parent = if is_known { parent } else { CallTree::ROOT };
-        if let Some(child) = self.find_child(parent, site) {
+        if let Some(child) = self.find_placed(parent, site) {
+            return child;
+        }
+        if let Some(child) = self.find_behind(parent, site) {
+            // Without memory for that it is still found behind its parent.
+            let _ = self.place(child);
             return child;
         }
         let has_room = !self.is_full() || parent == CallTree::ROOT;
@@ -172,6 +181,38 @@ impl CallTree {
             return child;
         }
         self.cut(site)
+    }
+
+    /// The stack with these sites called from the stack `from`, the first of them by its innermost
+    /// one; `None` when the tree has reached its limit before the last of them, or memory is short.
+    ///
+    /// Stacks that only lie on the way to others are cheap to make: they stand one behind the
+    /// other, and need no place in the table. So [`CallTree::find`] may not know them until
+    /// [`CallTree::child`] is asked for them.
+    ///
+    /// ```
+    /// use profiler::sampling::CallTree;
+    ///
+    /// let mut tree = CallTree::new();
+    /// let deep = tree.descend(CallTree::ROOT, [10, 20, 30].into_iter()).expect("there is room");
+    /// assert_eq!(tree.stack(deep).map(|id| tree.site(id)).collect::<Vec<_>>(), [30, 20, 10]);
+    /// ```
+    pub fn descend(&mut self, from: CallId, sites: impl Iterator<Item = u32>) -> Option<CallId> {
+        let mut n_left = sites.size_hint().1.unwrap_or(1);
+        let is_known = from.index() < self.nodes.len();
+        let mut at = if is_known { from } else { CallTree::ROOT };
+        for site in sites {
+            at = match self.find_child(at, site) {
+                Some(child) => child,
+                None if self.is_full() => return None,
+                None => {
+                    self.reserve_nodes(n_left.clamp(1, self.limit - self.nodes.len()))?;
+                    self.append(at, site)?
+                }
+            };
+            n_left = n_left.saturating_sub(1);
+        }
+        Some(at)
     }
 
     /// `site` called from nowhere, which stands for a stack that is cut; the empty stack if there
@@ -201,7 +242,8 @@ impl CallTree {
         }
     }
 
-    /// The stack that was looked for, if the tree has it. Constant time.
+    /// The stack that was looked for, if the tree has it and [`CallTree::child`] gave it. Constant
+    /// time.
     ///
     /// It is told by its hash alone: that any two of `n` stacks are taken for the same has a
     /// probability of a few times `n / 2^40`, some 10 in a million when the tree is full.
@@ -224,6 +266,13 @@ impl CallTree {
         self.nodes
             .get(id.index())
             .map_or(u32::MAX, |node| node.site)
+    }
+
+    /// What tells a stack from others. That of an unknown id is the root's.
+    pub fn hash(&self, id: CallId) -> StackHash {
+        self.nodes
+            .get(id.index())
+            .map_or(StackHash::EMPTY, |node| node.hash)
     }
 
     /// The stack and those around it, innermost first, without the root.
@@ -252,6 +301,24 @@ impl CallTree {
     }
 
     fn find_child(&self, parent: CallId, site: u32) -> Option<CallId> {
+        match self.find_behind(parent, site) {
+            // What is behind all others is nobody's parent.
+            None if parent.index() + 1 >= self.nodes.len() => None,
+            None => self.find_placed(parent, site),
+            child => child,
+        }
+    }
+
+    /// The node that stands right behind its parent, if it is the right one.
+    #[inline]
+    fn find_behind(&self, parent: CallId, site: u32) -> Option<CallId> {
+        let id = CallId(parent.0 + 1);
+        let node = self.nodes.get(id.index())?;
+        (node.parent == parent && node.site == site).then_some(id)
+    }
+
+    /// The node, if it has a place in the table.
+    fn find_placed(&self, parent: CallId, site: u32) -> Option<CallId> {
         let hash = self.nodes[parent.index()].hash.call(site);
         let Probe { place, slot, .. } = self.probe(hash);
         self.find_from(place, slot, |slot| {
@@ -279,24 +346,58 @@ impl CallTree {
         None
     }
 
-    /// A new node, unless there is no memory or no number for it.
+    /// A new node with a place in the table, unless there is no memory or no number for it.
     fn make(&mut self, parent: CallId, site: u32) -> Option<CallId> {
+        self.reserve_nodes(1)?;
+        self.reserve_place()?;
+        let id = self.push(parent, site)?;
+        self.place(id)?;
+        Some(id)
+    }
+
+    /// A new node, with a place in the table unless it stands right behind its parent.
+    fn append(&mut self, parent: CallId, site: u32) -> Option<CallId> {
+        match parent.index() + 1 == self.nodes.len() {
+            true => self.push(parent, site),
+            false => self.make(parent, site),
+        }
+    }
+
+    /// A new node, for which there is memory.
+    fn push(&mut self, parent: CallId, site: u32) -> Option<CallId> {
         if self.nodes.len() >= MAX_NODES {
             return None;
         }
         let id = CallId(self.nodes.len() as u32);
-        if self.nodes.len() == self.nodes.capacity() {
-            // Doubling would take more memory for nodes to come than for those that are there.
-            let n_more = (self.nodes.len() / 8).max(4);
-            self.nodes.try_reserve_exact(n_more).ok()?;
-        }
-        if self.nodes.len() * 6 > self.table.len() * 5 {
-            self.grow()?;
-        }
         let hash = self.nodes[parent.index()].hash.call(site);
         self.nodes.push(Node { hash, parent, site });
-        put(&mut self.table, &self.nodes, id);
         Some(id)
+    }
+
+    /// Makes room for nodes.
+    fn reserve_nodes(&mut self, n_nodes: usize) -> Option<()> {
+        if self.nodes.capacity() - self.nodes.len() < n_nodes {
+            // Doubling would take more memory for nodes to come than for those that are there.
+            let n_more = (self.nodes.len() / 8).max(4).max(n_nodes);
+            self.nodes.try_reserve_exact(n_more).ok()?;
+        }
+        Some(())
+    }
+
+    /// Makes room for a node in the table.
+    fn reserve_place(&mut self) -> Option<()> {
+        match (self.n_placed + 1) * 6 > self.table.len() * 5 {
+            true => self.grow(),
+            false => Some(()),
+        }
+    }
+
+    /// Gives a node a place in the table; `None` if there is no memory for that.
+    fn place(&mut self, id: CallId) -> Option<()> {
+        self.reserve_place()?;
+        put(&mut self.table, &self.nodes, id);
+        self.n_placed += 1;
+        Some(())
     }
 
     /// Makes the table longer by three eighths; `None` if there is no memory for it.
@@ -395,6 +496,40 @@ mod tests {
         }
         assert_eq!(tree.len(), model.len() + 1);
         assert!(tree.len() > 10_000);
+    }
+
+    #[test]
+    fn stacks_on_the_way_to_others_are_the_same_as_those_asked_for() {
+        let (mut tree, mut plain) = (CallTree::new(), CallTree::new());
+        let mut random = SplitMix64(7);
+        for _ in 0..20_000 {
+            let depth = 1 + random.next_u64() % 12;
+            let sites: Vec<u32> = (0..depth).map(|_| (random.next_u64() % 3) as u32).collect();
+            let around = tree.descend(CallTree::ROOT, sites.iter().copied());
+            let around = around.expect("there is room");
+            let inside = tree.child(around, 9);
+            let plain_around =
+                (sites.iter()).fold(CallTree::ROOT, |call, &site| plain.child(call, site));
+            let plain_inside = plain.child(plain_around, 9);
+            assert_eq!((around, inside), (plain_around, plain_inside));
+            assert_eq!(tree.hash(around), plain.hash(around));
+            assert_eq!(tree.find(tree.probe(tree.hash(inside))), Some(inside));
+            if random.next_u64().is_multiple_of(4) {
+                assert_eq!(tree.child(tree.parent(around), tree.site(around)), around);
+                assert_eq!(tree.find(tree.probe(tree.hash(around))), Some(around));
+            }
+        }
+        assert_eq!(tree.len(), plain.len());
+        assert!(tree.n_placed < plain.n_placed);
+    }
+
+    #[test]
+    fn a_full_tree_is_not_descended_in() {
+        let mut tree = CallTree::with_limit(4);
+        assert_eq!(tree.descend(CallTree::ROOT, 0..5), None);
+        assert_eq!((tree.len(), tree.n_cut()), (4, 0));
+        let known = tree.descend(CallTree::ROOT, 0..3);
+        assert_eq!(known, Some(CallId(3)));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use profiler::{Node, SourceId};
 use super::Mode;
 use super::contexts::{FrameContexts, OpenContext};
 use super::sites::CallerSites;
+use super::stubs::CaughtReturn;
 use super::word::{DataWord, Handler, NodeWord, Pc, Word};
 use crate::module::Module;
 use crate::verify::VerifiedModule;
@@ -25,6 +26,8 @@ pub(crate) struct Program {
     pub(crate) mode: Mode,
     /// The word behind the call of callbacks.
     pub(crate) callback_return: usize,
+    /// The frames whose returns are caught, the outermost first.
+    pub(crate) caught: Vec<CaughtReturn>,
     /// The sites of callers.
     pub(crate) caller_sites: CallerSites,
     /// The handler that an op is armed with when callbacks are due before it.
@@ -34,11 +37,10 @@ pub(crate) struct Program {
 /// The word that ends a run. Before it stands a word of nodes, as before every word that a return
 /// of a profiled program may go to.
 pub(crate) const HALT: usize = 1;
-/// The word that a frame returns to whose return is caught, behind a word of nodes. The word behind
-/// it says where the frame returns to in truth.
+/// The word that frames return to whose returns are caught, behind a word of nodes.
 pub(crate) const BARRIER: usize = 3;
 /// The call of callbacks of memory profiles.
-pub(crate) const CALLBACK: usize = 5;
+pub(crate) const CALLBACK: usize = 4;
 
 /// A function in threaded code. Closures point to it, so it must not move.
 #[repr(C)]

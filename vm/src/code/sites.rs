@@ -3,13 +3,31 @@
 use std::collections::HashMap;
 
 use super::Program;
-use super::word::Pc;
+use super::word::{Pc, Word};
 
 /// The index of a word of the program, which stands for the word alone or for all words of its
 /// function where the same source is current.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Site(pub(crate) u32);
+
+/// Where a frame returns to, in as few bytes as tell it from all other words of the program: the
+/// lower half of the word's address, for a program is smaller than that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct ReturnTo(u32);
+
+impl ReturnTo {
+    pub(crate) fn new(return_pc: Pc) -> Self {
+        Self(return_pc.addr() as u32)
+    }
+
+    /// Zero if the two are the same word.
+    #[inline]
+    pub(crate) fn differences(self, return_pc: Pc) -> u32 {
+        self.0 ^ return_pc.addr() as u32
+    }
+}
 
 /// The bit of a site that stands for more than one word. A program has fewer words than that: its
 /// code is smaller than 2 GiB.
@@ -44,8 +62,9 @@ impl Program {
     /// The site of the call whose frame returns to a word. [`Program::tell_callers`] must have been
     /// called.
     #[inline]
-    pub(crate) fn caller_site(&self, has_lines: bool, return_pc: Pc) -> Site {
-        self.caller_sites[has_lines as usize][self.index_of(return_pc)]
+    pub(crate) fn caller_site(&self, has_lines: bool, return_to: ReturnTo) -> Site {
+        let distance = return_to.0.wrapping_sub(self.code.as_ptr().addr() as u32);
+        self.caller_sites[has_lines as usize][distance as usize / size_of::<Word>()]
     }
 
     /// Makes the table of callers' sites, by op or by function, unless it is there. `None` for want

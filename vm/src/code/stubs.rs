@@ -3,41 +3,110 @@
 
 use profiler::Node;
 
-use super::word::{DataWord, Handler, NodeWord, Pc, Word};
+use super::word::{Frame, Handler, NodeWord, Pc, Word};
 use super::{BARRIER, CALLBACK, Mode, Program, signature_word};
 use crate::isa::Signature;
 
+/// A frame whose return is caught: it returns to the barrier.
+pub(crate) struct CaughtReturn {
+    frame: *mut Frame,
+    /// Where it returns to in truth.
+    pc: Pc,
+}
+
+/// Frames whose returns are caught. They are a stack, like the frames: the innermost is met first.
 impl Program {
-    /// The word that catches a return.
-    pub(crate) fn barrier(&self) -> Pc {
+    /// The word that catches returns.
+    fn barrier(&self) -> Pc {
         &self.code[BARRIER]
     }
 
-    /// Where a frame returns to in truth, if it returns to `pc`.
-    pub(crate) fn return_pc(&self, pc: Pc) -> Pc {
-        if pc == self.barrier() {
-            self.barrier_pc()
-        } else {
-            pc
+    /// Where a frame returns to in truth.
+    ///
+    /// # Safety
+    /// The frame is whole.
+    #[inline]
+    pub(crate) unsafe fn return_pc(&self, frame: *const Frame) -> Pc {
+        // SAFETY: the caller's promise.
+        let pc = unsafe { (*frame).pc };
+        match pc == self.barrier() {
+            true => self.caught_pc(frame),
+            false => pc,
         }
     }
 
-    /// Where the frame returns to in truth whose return is caught.
-    pub(crate) fn barrier_pc(&self) -> Pc {
-        // SAFETY: the word behind the barrier is one of data.
-        let address = unsafe { self.code[BARRIER + 1].data.x };
-        std::ptr::with_exposed_provenance(address as usize)
+    #[cold]
+    #[inline(never)]
+    fn caught_pc(&self, frame: *const Frame) -> Pc {
+        let after = (self.caught).partition_point(|one| one.frame.cast_const() <= frame);
+        let caught = after.checked_sub(1).map(|index| &self.caught[index]);
+        match caught {
+            Some(caught) if caught.frame.cast_const() == frame => caught.pc,
+            _ => unreachable!("only frames whose returns are caught return to the barrier"),
+        }
     }
 
-    /// Says where the frame returns to in truth whose return is caught. Returns publish the node
-    /// before the word that they go to, so that is copied too.
-    pub(crate) fn set_barrier_pc(&mut self, pc: Pc) {
-        let data = DataWord {
-            x: pc.expose_provenance() as u64,
-            y: 0,
+    /// The innermost frame whose return is caught; null if there is none.
+    #[inline]
+    pub(crate) fn innermost_caught(&self) -> *mut Frame {
+        let innermost = self.caught.last();
+        innermost.map_or(std::ptr::null_mut(), |caught| caught.frame)
+    }
+
+    /// Catches the return of a frame. The return of a callback's frame must be seen for what it is,
+    /// so that is not caught; and none is when memory is short.
+    ///
+    /// # Safety
+    /// The frame is whole, not the run's first one, and above those whose returns are caught.
+    pub(crate) unsafe fn catch_return(&mut self, frame: *mut Frame) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let pc = (*frame).pc;
+            if !self.is_callback_return(pc) && self.caught.try_reserve(1).is_ok() {
+                self.caught.push(CaughtReturn { frame, pc });
+                (*frame).pc = self.barrier();
+            }
+        }
+    }
+
+    /// The innermost of the frames whose returns are caught has returned: gives where it returns to
+    /// in truth.
+    pub(crate) fn pop_caught(&mut self) -> Pc {
+        let Some(CaughtReturn { pc, .. }) = self.caught.pop() else {
+            unreachable!("only frames whose returns are caught return to the barrier");
         };
-        self.code[BARRIER + 1] = Word { data };
-        if self.mode == Mode::Current {
+        self.prepare_barrier();
+        pc
+    }
+
+    /// Forgets the frames from `sp` on, which an exception has left.
+    pub(crate) fn drop_caught(&mut self, sp: *mut Frame) {
+        while self.innermost_caught() >= sp && self.caught.pop().is_some() {}
+        self.prepare_barrier();
+    }
+
+    /// Lets all frames return to where they return to in truth.
+    ///
+    /// # Safety
+    /// The memory of all frames is still there.
+    pub(crate) unsafe fn release_caught(&mut self) {
+        for CaughtReturn { frame, pc } in std::mem::take(&mut self.caught) {
+            // SAFETY: the caller's promise.
+            unsafe { (*frame).pc = pc };
+        }
+    }
+
+    /// Bytes of memory for frames whose returns are caught.
+    pub(crate) fn caught_bytes(&self) -> usize {
+        self.caught.capacity() * size_of::<CaughtReturn>()
+    }
+
+    /// Returns publish the node before the word that they go to. So the word before the barrier
+    /// holds what the innermost frame is to publish whose return is caught: no other can meet it.
+    pub(crate) fn prepare_barrier(&mut self) {
+        if self.mode == Mode::Current
+            && let Some(&CaughtReturn { pc, .. }) = self.caught.last()
+        {
             // SAFETY: in this mode words of nodes stand before all words that frames return to.
             let nodes = unsafe { (*pc.wrapping_sub(1)).nodes };
             self.code[BARRIER - 1] = Word { nodes };

@@ -73,7 +73,7 @@ impl Vm {
 
     /// Bytes of memory that tracked blocks and their call stacks take just now.
     pub fn memprof_bytes(&self) -> usize {
-        self.ctx.profiling.memprof.memory_bytes(&self.ctx.heap)
+        self.ctx.profiling.memprof.memory_bytes(&self.ctx.heap) + self.program.caught_bytes()
     }
 
     /// The calls of a call stack of this machine's.

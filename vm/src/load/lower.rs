@@ -120,6 +120,7 @@ pub(crate) fn lower(
         contexts,
         mode: config.mode(),
         callback_return,
+        caught: Vec::new(),
         caller_sites: Default::default(),
         events_handler: slow::handle_events,
     })
@@ -139,7 +140,6 @@ fn stubs(config: LoadConfig<'_>, sink: NodeWord) -> (Vec<Word>, Vec<u32>) {
         op_word(call::halt, [0; 4], 0),
         Word { nodes: sink },
         op_word(slow::barrier, [0; 4], 0),
-        data,
         op_word(call, [0; 4], 0),
     ];
     debug_assert_eq!(code.len(), CALLBACK + 1);

@@ -32,7 +32,8 @@ impl Backtrace {
             0 => program.location(pc),
             // A return address is behind its call; the word before it belongs to the call.
             _ => {
-                let return_pc = program.return_pc(frame_at(level - 1).pc);
+                // SAFETY: the frame is one of those that were counted.
+                let return_pc = unsafe { program.return_pc(sp.sub(level)) };
                 program.location(return_pc.wrapping_sub(1))
             }
         };

@@ -25,8 +25,8 @@
 //!   no word clock, so the words that are sampled do not depend on the tracker.
 //!
 //! **Call stacks** are walked at each sample along the control frames and interned in a tree. How
-//! much of the last walk still holds is known from a frame whose return is caught (`stacks.rs`), so
-//! a sample costs as much as the stack has changed, not as much as it is deep.
+//! much of the last walk still holds is known from frames whose returns are caught (`stacks.rs`),
+//! so a sample costs as much as the stack has changed, not as much as it is deep.
 //!
 //! **Profiles** are started, stopped and discarded (S8 to S12). A stopped profile samples no more
 //! but goes on to hear of its blocks; a discarded one hears of nothing.
@@ -136,17 +136,8 @@ impl Memprof {
     }
 
     /// An exception has left the frames from `sp` on.
-    ///
-    /// # Safety
-    /// `first` is the run's first frame, and the frames up to `sp` are whole.
-    pub(crate) unsafe fn unwind(
-        &mut self,
-        program: &mut Program,
-        first: *mut Frame,
-        sp: *mut Frame,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe { self.stack.unwind(program, first, sp) };
+    pub(crate) fn unwind(&mut self, program: &mut Program, sp: *mut Frame) {
+        program.drop_caught(sp);
         self.budgets.unwind(sp);
     }
 

@@ -84,7 +84,7 @@ impl Memprof {
                 let drawn = std::mem::take(&mut state.n_drawn);
                 let n_samples = drawn + state.sampler.take(from, to);
                 if let Some(wanted) = wanted {
-                    let found = |wanted| self.stack.found(&mut self.calls, wanted);
+                    let found = |wanted| self.stack.found(&mut self.calls, program, wanted);
                     call = wanted.map(found);
                 }
                 // For want of memory the sample is lost (S23).

@@ -4,21 +4,37 @@
 //! it returns to, which belongs to its call, or stands for all calls of its function (`Site`). A
 //! call stack is a path in a tree of sites, and is looked for by a hash of all of them.
 //!
-//! Walking all frames at each sample would make a sample cost as much as the stack is deep. So one
-//! frame has its return address replaced by a *barrier*: as long as nobody has returned to that,
-//! the frames up to it are those of the last walk. The barrier stands a few frames below the top,
-//! and moves down when it is reached, so that going up and down near the top seldom meets it.
+//! # What a sample costs
+//!
+//! Walking all frames at each sample would make a sample cost as much as the stack is deep. So some
+//! frames have their return addresses replaced by a *barrier*: as long as nobody has returned to
+//! that, the frames up to the innermost of them are those of the last walk. A sample compares the
+//! frames above that one with those that stood there, and walks those that differ. Then it catches
+//! the returns of more of them, a few frames below the top and from there down at even distances.
+//!
+//! Let a sample find `n` frames, and let `m` be the fewest that there have been since the last one.
+//! The `n - m` frames above those were pushed since. The last sample has left barriers fewer than
+//! [`DISTANCE`] + [`MIN_DISTANCE`] frames apart up to near its top, and those of the `m` frames are
+//! all there still. So this one looks at no more than `n - m` + 96 frames, at any depth. Each
+//! barrier is met once at most, and a sample sets one, and one more for each [`DISTANCE`] frames
+//! that it has looked at. So the cost of all samples grows with their number and with the frames
+//! that were pushed, whatever the stack does between them.
+//!
+//! To intern a stack that the tree does not know, the tree is gone up from the last stack that was
+//! found to where the two part, and down from there: that, too, is what has changed.
 
 use profiler::sampling::{CallId, CallTree, Probe, StackHash};
 
-use crate::code::{Frame, Pc, Program, Site};
+use crate::code::{Frame, Pc, Program, ReturnTo, Site};
 
-/// How many frames may come and go above the barrier of a sample: they are walked again by the
-/// next, which takes less time than to meet the barrier.
-const MIN_GAP: usize = 8;
-/// The gap doubles each time that the barrier is met, up to this: on a long way down it is met less
-/// often, and the next sample walks some more frames.
-const MAX_GAP: usize = 512;
+/// How many frames at the top have no barrier: they come and go. To compare them takes less time
+/// than to meet one.
+const TOP_GAP: usize = 8;
+/// How far barriers are apart that are set at once: to meet one takes as long as to compare about
+/// this many frames.
+const DISTANCE: usize = 64;
+/// How far above the others a barrier is worth its cost.
+const MIN_DISTANCE: usize = 32;
 
 /// One call more, of a site of the program.
 trait CallAt {
@@ -40,29 +56,37 @@ impl CallAt for StackHash {
 pub(crate) struct StackCache {
     /// Where the frames of the last walk returned to, from the run's first one on, which no call
     /// made. With the same frames below it, a frame that returns there has the same call stack.
-    return_pcs: Vec<Pc>,
-    /// What those frames were, in a place of its own: of most of them only where they return to is
-    /// read again.
-    walked: Vec<Walked>,
-    /// How many of them are still there for sure: those up to the barrier.
-    n_known: usize,
-    /// The index of the frame that returns to the barrier.
-    barrier: Option<usize>,
-    /// How far below the frame that was popped last the barrier will be put when it is met.
-    gap: usize,
+    returns: Vec<ReturnTo>,
+    /// The call stack up to each of their calls. Only the innermost calls of samples are looked up
+    /// in the tree: each look would be a cache miss where there are many stacks.
+    stacks: Vec<StackHash>,
+    /// The stack that was found last.
+    last: Option<LastStack>,
     /// Whether callers are told apart by op; else by function and source.
     has_lines: bool,
+    /// How many frames were compared, walked, or gone up or down in the tree.
+    #[cfg(test)]
+    n_steps: usize,
 }
 
-/// A frame of the last walk.
+/// A stack of the tree that was found at some time.
 #[derive(Clone, Copy, Debug)]
-struct Walked {
-    /// The site of its call. With the same frames below it, a frame of the same site has the same
-    /// call stack.
-    site: Site,
-    /// The call stack up to its call. Only the innermost calls of samples are looked up in the
-    /// tree: each look would be a cache miss where there are many stacks.
-    stack: StackHash,
+struct LastStack {
+    call: CallId,
+    /// How many frames it was made of.
+    n_frames: usize,
+    /// How many of them are those of the last walk still.
+    n_same: usize,
+}
+
+impl LastStack {
+    fn new(call: CallId, n_frames: usize) -> Self {
+        Self {
+            call,
+            n_frames,
+            n_same: n_frames,
+        }
+    }
 }
 
 /// How many frames are compared at once.
@@ -95,20 +119,17 @@ impl StackCache {
         pc: Pc,
     ) -> Option<Wanted> {
         program.tell_callers(self.has_lines)?;
-        let n_frames = (sp as usize - first as usize) / size_of::<Frame>();
+        let n_frames = n_frames_between(first, sp);
+        let n_known = n_known(program, first);
         // SAFETY: the caller's promise.
-        let stack = self.walk(program, unsafe {
-            std::slice::from_raw_parts(first, n_frames)
-        })?;
+        let frames = unsafe { std::slice::from_raw_parts(first, n_frames) };
+        let stack = self.walk(program, frames, n_known)?;
         let site = program.site(pc);
         let probe = calls.probe(stack.call_at(site));
-        self.gap = MIN_GAP;
-        let wanted = n_frames.saturating_sub(1 + MIN_GAP);
-        if wanted > self.barrier.unwrap_or(0) {
-            // SAFETY: the caller's promise.
-            unsafe { self.place_barrier(program, first, wanted) };
-        } else {
-            self.forget_above_barrier();
+        let innermost = n_frames.saturating_sub(1 + TOP_GAP);
+        if innermost + 1 >= n_known + MIN_DISTANCE {
+            // SAFETY: the frames are whole, and those from `n_known` on are above all barriers.
+            unsafe { set_barriers(program, first, n_known, innermost) };
         }
         Some(Wanted {
             probe,
@@ -119,148 +140,135 @@ impl StackCache {
 
     /// The call stack that was looked for, after whose beginning nothing else was walked.
     #[inline]
-    pub(super) fn found(&self, calls: &mut CallTree, wanted: Wanted) -> CallId {
+    pub(super) fn found(
+        &mut self,
+        calls: &mut CallTree,
+        program: &Program,
+        wanted: Wanted,
+    ) -> CallId {
         match calls.find(wanted.probe) {
-            Some(call) => call,
-            None => self.intern(calls, wanted),
+            Some(call) => {
+                self.last = Some(LastStack::new(call, wanted.n_frames));
+                call
+            }
+            None => self.intern(calls, program, wanted),
         }
     }
 
-    /// Brings `walked` up to the frames of now, and gives the last one's call stack. Frames of an
-    /// earlier walk above those stay: the program may come back to them.
+    /// Brings what is known up to the frames of now, and gives the last one's call stack. Frames of
+    /// an earlier walk above those stay: the program may come back to them.
     #[inline]
-    fn walk(&mut self, program: &Program, frames: &[Frame]) -> Option<StackHash> {
-        if self.walked.is_empty() {
-            self.return_pcs.push(program.halt());
-            self.walked.push(Walked {
-                site: Site::NONE,
-                stack: StackHash::EMPTY,
-            });
+    fn walk(&mut self, program: &Program, frames: &[Frame], n_known: usize) -> Option<StackHash> {
+        if self.stacks.is_empty() {
+            self.returns.push(ReturnTo::new(program.halt()));
+            self.stacks.push(StackHash::EMPTY);
         }
-        let index = self.n_same(program, frames);
-        let mut stack = self.walked[index - 1].stack;
+        let index = self.n_same(program, frames, n_known);
         if index < frames.len() {
-            let return_pcs = frames[index..].iter().map(|one| program.return_pc(one.pc));
-            self.return_pcs.truncate(index);
-            self.walked.truncate(index);
-            // Both are as long when there is no memory for the one.
-            let n_more = frames.len() - index;
-            let has_lines = self.has_lines;
-            self.return_pcs.try_reserve(n_more).ok()?;
-            self.walked.try_reserve(n_more).ok()?;
-            self.return_pcs.extend(return_pcs);
-            self.walked
-                .extend(self.return_pcs[index..].iter().map(|&return_pc| {
-                    let site = program.caller_site(has_lines, return_pc);
-                    stack = stack.call_at(site);
-                    Walked { site, stack }
-                }));
+            self.walk_from(program, frames, index)?;
         }
-        Some(stack)
+        Some(self.stacks[frames.len() - 1])
     }
 
-    /// How many frames have the call stacks that they had at the last walk.
+    /// Walks the frames from `index` on.
+    fn walk_from(&mut self, program: &Program, frames: &[Frame], index: usize) -> Option<()> {
+        self.returns.truncate(index);
+        self.stacks.truncate(index);
+        if let Some(last) = &mut self.last {
+            last.n_same = last.n_same.min(index);
+        }
+        // Both are as long when there is no memory for the one.
+        let n_more = frames.len() - index;
+        self.count_steps(n_more);
+        self.returns.try_reserve(n_more).ok()?;
+        self.stacks.try_reserve(n_more).ok()?;
+        // SAFETY: the frames are whole.
+        let return_to = |frame: &Frame| ReturnTo::new(unsafe { program.return_pc(frame) });
+        self.returns.extend(frames[index..].iter().map(return_to));
+        let mut stack = self.stacks[index - 1];
+        let has_lines = self.has_lines;
+        let stacks = self.returns[index..].iter().map(|&return_to| {
+            stack = stack.call_at(program.caller_site(has_lines, return_to));
+            stack
+        });
+        self.stacks.extend(stacks);
+        Some(())
+    }
+
+    /// How many frames have the call stacks that they had at the last walk, when the first
+    /// `n_known` are the same frames for sure if they were walked.
     #[inline]
-    fn n_same(&mut self, program: &Program, frames: &[Frame]) -> usize {
-        let n_common = frames.len().min(self.walked.len());
-        let (frames, walked) = (&frames[..n_common], &self.walked[..n_common]);
-        let return_pcs = &mut self.return_pcs[..n_common];
-        let mut index = self.n_known.max(1).min(n_common);
+    fn n_same(&mut self, program: &Program, frames: &[Frame], n_known: usize) -> usize {
+        let n_common = frames.len().min(self.returns.len());
+        let (frames, returns) = (&frames[..n_common], &mut self.returns[..n_common]);
+        let first = n_known.min(n_common);
+        let mut index = first;
         // Most programs come back to where they have been.
-        while let (Some(frames), Some(return_pcs)) = (
+        while let (Some(frames), Some(returns)) = (
             frames[index..].first_chunk::<N_COMPARED>(),
-            return_pcs[index..].first_chunk::<N_COMPARED>(),
+            returns[index..].first_chunk::<N_COMPARED>(),
         ) {
-            let pairs = frames.iter().zip(return_pcs);
-            let differ = pairs.map(|(frame, return_pc)| frame.pc.addr() ^ return_pc.addr());
+            let pairs = frames.iter().zip(returns);
+            let differ = pairs.map(|(frame, return_to)| return_to.differences(frame.pc));
             if differ.fold(0, |all, bits| all | bits) != 0 {
                 break;
             }
             index += N_COMPARED;
         }
         // Or they have come there by other calls of the same functions.
-        let calls = return_pcs[index..].iter_mut().zip(&walked[index..]);
-        for (frame, (return_pc, walked)) in frames[index..].iter().zip(calls) {
-            if program.caller_site(self.has_lines, frame.pc) != walked.site {
+        let site = |return_to| program.caller_site(self.has_lines, return_to);
+        for (frame, return_to) in frames[index..].iter().zip(&mut returns[index..]) {
+            let now = ReturnTo::new(frame.pc);
+            if site(now) != site(*return_to) {
                 break;
             }
-            *return_pc = frame.pc;
+            *return_to = now;
             index += 1;
         }
+        self.count_steps(index - first);
         index
     }
 
     /// Adds a call stack to the tree.
     #[cold]
     #[inline(never)]
-    fn intern(&self, calls: &mut CallTree, wanted: Wanted) -> CallId {
-        // All the frames would be looked up in vain.
+    fn intern(&mut self, calls: &mut CallTree, program: &Program, wanted: Wanted) -> CallId {
+        let Wanted { n_frames, site, .. } = wanted;
+        // All the frames would be gone down in vain.
         if calls.is_full() {
-            return calls.cut(wanted.site.0);
+            return calls.cut(site.0);
         }
-        let frames = self.walked.get(1..wanted.n_frames).unwrap_or_default();
-        // With a stack the tree has those around it too.
-        let known = frames.iter().enumerate().rev().find_map(|(index, walked)| {
-            let call = calls.find(calls.probe(walked.stack))?;
-            Some((index + 1, call))
-        });
-        let (n_known, mut call) = known.unwrap_or((0, CallTree::ROOT));
-        for walked in &frames[n_known..] {
-            if calls.is_full() {
-                return calls.cut(wanted.site.0);
-            }
-            if walked.site != Site::NONE {
-                call = calls.child(call, walked.site.0);
-            }
-        }
-        calls.child(call, wanted.site.0)
-    }
-
-    /// The machine has returned to the barrier: gives the word that it returns to in truth.
-    ///
-    /// # Safety
-    /// As for [`StackCache::call_stack`]; the frame with the barrier has just been popped.
-    pub(crate) unsafe fn meet_barrier(&mut self, program: &mut Program, first: *mut Frame) -> Pc {
-        let pc = program.barrier_pc();
-        if let Some(barrier) = self.barrier.take() {
-            self.gap = (self.gap * 2).min(MAX_GAP);
-            let index = barrier.saturating_sub(1 + self.gap);
-            // SAFETY: the caller's promise; lower frames are whole.
-            unsafe { self.place_barrier(program, first, index) };
-        }
-        pc
-    }
-
-    /// Frames from `sp` on were popped by an exception. What is known of the others stays known, or
-    /// samples in a deep recursion would be dear that raises now and then.
-    ///
-    /// # Safety
-    /// As for [`StackCache::call_stack`].
-    pub(super) unsafe fn unwind(
-        &mut self,
-        program: &mut Program,
-        first: *mut Frame,
-        sp: *mut Frame,
-    ) {
-        let n_frames = (sp as usize - first as usize) / size_of::<Frame>();
-        if self.barrier.is_some_and(|barrier| barrier >= n_frames) {
-            self.barrier = None;
-            // SAFETY: the caller's promise; the frame is one of those that are left.
-            unsafe { self.place_barrier(program, first, n_frames.saturating_sub(1 + self.gap)) };
-        }
-    }
-
-    /// Takes the barrier away and forgets all.
-    ///
-    /// # Safety
-    /// As for [`StackCache::call_stack`], if a run is going on.
-    pub(crate) unsafe fn reset(&mut self, program: &Program, first: *mut Frame) {
-        // SAFETY: the caller's promise.
-        unsafe { self.take_barrier(program, first) };
-        *self = Self {
-            has_lines: self.has_lines,
-            ..Self::default()
+        let (n_known, around) = self.nearest_known(calls, n_frames);
+        self.count_steps(n_frames - n_known);
+        let sites = self.returns[n_known..n_frames]
+            .iter()
+            .map(|&return_to| program.caller_site(self.has_lines, return_to))
+            .filter(|&site| site != Site::NONE);
+        let Some(caller) = calls.descend(around, sites.map(|site| site.0)) else {
+            return calls.cut(site.0);
         };
+        let call = calls.child(caller, site.0);
+        // A stack that is cut says nothing of those around it.
+        if calls.parent(call) == caller {
+            self.last = Some(LastStack::new(call, n_frames));
+        }
+        call
+    }
+
+    /// A stack of the tree around the one that is made of so many frames, and how many it is made
+    /// of: where the last stack that was found parts from it.
+    fn nearest_known(&mut self, calls: &CallTree, n_frames: usize) -> (usize, CallId) {
+        if let Some(last) = self.last {
+            let n_same = last.n_same.min(n_frames);
+            let n_up = last.n_frames - n_same;
+            self.count_steps(n_up);
+            let call = (0..=n_up).fold(last.call, |call, _| calls.parent(call));
+            // Two stacks of the same hash would be taken for the same.
+            if calls.hash(call) == self.stacks[n_same - 1] {
+                return (n_same, call);
+            }
+        }
+        (1, CallTree::ROOT)
     }
 
     /// Says whether callers are told apart by op from now on.
@@ -271,45 +279,59 @@ impl StackCache {
         }
     }
 
-    /// Forgets the call stacks: they are told in another way, or not at all. The barrier may stay
-    /// where it is.
-    pub(super) fn forget(&mut self) {
-        self.return_pcs = Vec::new();
-        self.walked = Vec::new();
-        self.n_known = 0;
+    /// Forgets the call stacks: they are told in another way, or not at all. Barriers may stay
+    /// where they are.
+    pub(crate) fn forget(&mut self) {
+        *self = Self {
+            has_lines: self.has_lines,
+            ..Self::default()
+        };
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.return_pcs.capacity() * size_of::<Pc>() + self.walked.capacity() * size_of::<Walked>()
+        self.returns.capacity() * size_of::<ReturnTo>()
+            + self.stacks.capacity() * size_of::<StackHash>()
     }
 
-    /// Moves the barrier to frame `index`; the first frame never has it.
-    unsafe fn place_barrier(&mut self, program: &mut Program, first: *mut Frame, index: usize) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.take_barrier(program, first);
-            if index > 0 {
-                let frame = first.add(index);
-                // The return of a callback's frame must be seen for what it is.
-                if !program.is_callback_return((*frame).pc) {
-                    program.set_barrier_pc((*frame).pc);
-                    (*frame).pc = program.barrier();
-                    self.barrier = Some(index);
-                }
-            }
-        }
-        self.forget_above_barrier();
+    #[cfg(test)]
+    fn count_steps(&mut self, n_steps: usize) {
+        self.n_steps += n_steps;
     }
 
-    unsafe fn take_barrier(&mut self, program: &Program, first: *mut Frame) {
-        if let Some(barrier) = self.barrier.take() {
-            // SAFETY: the frame with the barrier has not been popped, or the barrier had been met.
-            unsafe { (*first.add(barrier)).pc = program.barrier_pc() };
-        }
-    }
+    #[cfg(not(test))]
+    #[inline(always)]
+    fn count_steps(&mut self, _: usize) {}
+}
 
-    /// Nothing is known of frames above the barrier once the machine goes on.
-    fn forget_above_barrier(&mut self) {
-        self.n_known = (self.barrier.unwrap_or(0) + 1).min(self.walked.len());
+#[inline]
+fn n_frames_between(first: *mut Frame, sp: *mut Frame) -> usize {
+    (sp as usize - first as usize) / size_of::<Frame>()
+}
+
+/// How many frames are those that were there when the innermost barrier was set; the run's first
+/// one always is.
+#[inline]
+fn n_known(program: &Program, first: *mut Frame) -> usize {
+    let innermost = program.innermost_caught();
+    match innermost.is_null() {
+        true => 1,
+        false => n_frames_between(first, innermost) + 1,
     }
 }
+
+/// Sets barriers at frame `innermost` and below it, as far as the first `n_known` frames.
+///
+/// # Safety
+/// The frames up to `innermost` are whole, and those from `n_known` on are above all barriers.
+#[inline(never)]
+unsafe fn set_barriers(program: &mut Program, first: *mut Frame, n_known: usize, innermost: usize) {
+    let n_more = (innermost + 1 - n_known - MIN_DISTANCE) / DISTANCE;
+    for place in (0..=n_more).rev() {
+        // SAFETY: the caller's promise.
+        unsafe { program.catch_return(first.add(innermost - place * DISTANCE)) };
+    }
+    program.prepare_barrier();
+}
+
+#[cfg(test)]
+mod tests;

@@ -84,8 +84,8 @@ pub(crate) unsafe fn end_run(ctx: *mut Context) {
         disarm(ctx);
         let memprof = &mut (*ctx).profiling.memprof;
         memprof.end_run(&mut (*ctx).heap);
-        let first = (*ctx).stack.first_frame();
-        memprof.stack.reset(&*(*ctx).program, first);
+        memprof.stack.forget();
+        (*(*ctx).program).release_caught();
     }
 }
 

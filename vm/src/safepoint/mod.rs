@@ -147,18 +147,14 @@ pub(crate) unsafe fn overflow_stack(m: Machine) {
     }
 }
 
-/// The machine has returned from the frame whose return is caught: gives the way on.
+/// The machine has returned from a frame whose return is caught: gives where it goes on.
 ///
 /// # Safety
-/// The frame with the barrier has just been popped.
+/// The innermost frame with the barrier has just been popped.
 #[inline(never)]
 pub(crate) unsafe fn meet_barrier(m: Machine) -> crate::code::Pc {
     // SAFETY: the caller's promise.
-    unsafe {
-        let first = (*m.ctx).stack.first_frame();
-        let stack = &mut (*m.ctx).profiling.memprof.stack;
-        stack.meet_barrier(&mut *(*m.ctx).program, first)
-    }
+    unsafe { (*(*m.ctx).program).pop_caught() }
 }
 
 /// Does what may call trackers of the embedder's. If one panics, objects may not have been told of

@@ -72,9 +72,8 @@ pub(crate) unsafe fn unwind(m: Machine) -> Result<Way, Obstacle> {
                     machine.publish(handler.node);
                 }
                 (*ctx).control.resume = at;
-                let first = (*ctx).stack.first_frame();
                 let memprof = &mut (*ctx).profiling.memprof;
-                memprof.unwind(&mut *(*ctx).program, first, at.sp);
+                memprof.unwind(&mut *(*ctx).program, at.sp);
                 callbacks::arm_here(machine);
                 return Ok(Way::Resume);
             }
@@ -84,7 +83,7 @@ pub(crate) unsafe fn unwind(m: Machine) -> Result<Way, Obstacle> {
             }
             let mut below = at.sp.sub(1);
             let mut frame = *below;
-            frame.pc = program.return_pc(frame.pc);
+            frame.pc = program.return_pc(below);
             if program.is_callback_return(frame.pc) {
                 // Below it is the frame of the op that has caused the callback.
                 (*ctx).profiling.memprof.callback_raised(&mut (*ctx).heap);
