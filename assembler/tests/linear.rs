@@ -76,7 +76,9 @@ fn body(count: usize, line: impl Fn(usize) -> String) -> String {
 /// Functions within functions, as deep as they may nest, then `rest` in the innermost.
 fn nested_functions(name: &str, rest: &str) -> String {
     let mut text = String::new();
-    (0..60).for_each(|_| drop(writeln!(text, "fun {name}() {{")));
+    for _ in 0..60 {
+        text.push_str(&format!("fun {name}() {{\n"));
+    }
     text += rest;
     (0..60).for_each(|_| text.push_str("ret\n}\n"));
     text + "fun main() {\nret\n}\n"
