@@ -192,3 +192,85 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     }
     found
 }
+
+/// Rows of the tables of the page on security, cell by cell.
+fn rows_of_security(first_cell: &str) -> Vec<Vec<String>> {
+    let page = std::fs::read_to_string(root().join("docs/security.md")).expect("the page");
+    let rows = page.lines().filter(|line| line.starts_with(first_cell));
+    rows.map(|row| {
+        row.trim_matches('|')
+            .split('|')
+            .map(|cell| cell.trim().to_owned())
+            .collect()
+    })
+    .collect()
+}
+
+/// What stands in backquotes.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn every_promise_on_the_page_on_security_has_a_test_of_the_name_it_says() {
+    let rows = rows_of_security("| R");
+    assert_eq!(rows.len(), 20);
+    for row in rows {
+        let mut file = String::new();
+        let mut n_names = 0;
+        for name in quoted(&row[2]) {
+            if name.ends_with(".rs") {
+                file = std::fs::read_to_string(root().join(name))
+                    .unwrap_or_else(|error| panic!("{}: {name}: {error}", row[0]));
+                n_names += 1;
+            } else if name.contains('_') && !name.contains('=') {
+                assert!(
+                    file.contains(&format!("fn {name}()")),
+                    "{}: no {name}",
+                    row[0]
+                );
+            }
+        }
+        assert!(n_names > 0 || row[2].contains("fuzzing.md"), "{}", row[0]);
+    }
+}
+
+#[test]
+fn the_page_on_security_counts_every_unsafe_block() {
+    let mut listed: Vec<(String, usize, usize)> = rows_of_security("| `")
+        .into_iter()
+        .map(|row| {
+            let module = row[0].trim_matches('`').to_owned();
+            (module, row[1].parse().expect("a number"), 0)
+        })
+        .collect();
+    for folder in ["profiler/src", "vm/src", "assembler/src", "repl/src", "src"] {
+        for path in rust_files(&root().join(folder)) {
+            let text = std::fs::read_to_string(&path).expect("a source file");
+            let code = text
+                .lines()
+                .map(|line| line.split("//").next().unwrap_or_default());
+            let count: usize = code
+                .map(|line| line.matches("unsafe {").count() + line.matches("unsafe impl").count())
+                .sum();
+            if count == 0 {
+                continue;
+            }
+            let inside = path.strip_prefix(root()).expect("a file of the repository");
+            let name = inside.to_string_lossy();
+            let row = listed.iter_mut().find(|(module, ..)| {
+                name == *module
+                    || name.starts_with(&format!("{module}/"))
+                    || name == format!("{module}.rs")
+            });
+            let row = row.unwrap_or_else(|| panic!("{name} is in no row of docs/security.md"));
+            row.2 += count;
+        }
+    }
+    for (module, said, counted) in listed {
+        assert_eq!(
+            said, counted,
+            "unsafe blocks of {module}, as docs/security.md says them"
+        );
+    }
+}

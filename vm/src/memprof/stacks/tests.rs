@@ -55,7 +55,7 @@ fn program() -> Program {
         code: vec![Word { data }; SAMPLED + 1],
         functions: Box::default(),
         node_words: Vec::new(),
-        open_sources: Vec::new(),
+        contexts: Vec::new(),
         mode: Mode::Off,
         callback_return: N_STUBS - 1,
         caught: Vec::new(),
