@@ -1,6 +1,6 @@
-//! The code of the optimised binary: the interpreter's handlers jump to one another, and the handler
-//! of ticks calls nothing that a signal handler must not. Needs `objdump`, which comes with the
-//! linker.
+//! The code of the optimised binary: the interpreter's handlers jump to one another, and the
+//! handler of ticks calls nothing that a signal handler must not. Needs `objdump`, which comes with
+//! the linker.
 
 #![cfg(not(debug_assertions))]
 
