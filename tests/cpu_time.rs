@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use repl::assembler::vm::host::{HostIo, Hosts};
+use repl::assembler::vm::host::{HostIo, Hosts, Policy};
 use repl::assembler::vm::isa::Signature;
 use repl::assembler::vm::profiler::mlmon::Mlmon;
 use repl::assembler::vm::profiler::{Kind, ManualTicks, Profile, SourceMap, Style, TickSource};
@@ -83,7 +83,8 @@ fn machine(style: Style, file: &Path) -> Vm {
         profile: Some(Arc::new(profile)),
         ..VmConfig::default()
     };
-    let mut hosts = Hosts::standard(HostIo::process(Vec::new()));
+    let io = HostIo::process(Vec::new());
+    let mut hosts = Hosts::standard(io).with_policy(Policy::everything());
     let two_ints = Signature {
         int_params: 2,
         ..Signature::default()

@@ -192,7 +192,7 @@ fn a_signal_ends_a_run_whose_output_nobody_reads() {
 /// Waits until a pipe takes no more.
 #[cfg(target_os = "linux")]
 fn wait_until_full(pipe: &impl AsRawFd) {
-    // SAFETY: the calls look at a descriptor that is open, and write one integer that outlives them.
+    // SAFETY: the calls look at a descriptor that is open; the integer outlives them.
     let size = unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_GETPIPE_SZ) };
     support::wait_until("a full pipe", || {
         let mut n_bytes: libc::c_int = 0;

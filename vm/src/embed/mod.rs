@@ -318,8 +318,8 @@ impl Vm {
     ///
     /// # Panics
     /// When code of the embedder's panics that the run calls: a host function, a tracker, an action
-    /// for snapshots. The panic is carried across the machine, which can be used again; after one in
-    /// a tracker the heap is renewed first, as after a collection that has failed.
+    /// for snapshots. The panic is carried across the machine, which can be used again; after one
+    /// in a tracker the heap is renewed first, as after a collection that has failed.
     ///
     /// When there is no such function, it is a closure's, or `ints` does not fit its signature.
     pub fn call(&mut self, function: u32, ints: &[i64]) -> Result<Outcome, RunError> {

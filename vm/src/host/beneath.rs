@@ -56,7 +56,7 @@ impl Folder {
         let name = CString::new(name.as_bytes())?;
         let mut found = MaybeUninit::<libc::stat>::uninit();
         let flags = libc::AT_SYMLINK_NOFOLLOW;
-        // SAFETY: the descriptor is open, the name ends in NUL, and there is room for what is found.
+        // SAFETY: the descriptor is open, the name ends in NUL, and what is found has room.
         let result =
             unsafe { libc::fstatat(self.0.as_raw_fd(), name.as_ptr(), found.as_mut_ptr(), flags) };
         if result != 0 {

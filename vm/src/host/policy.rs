@@ -283,7 +283,7 @@ impl Place {
 }
 
 /// Follows a path to where it leads, without symbolic links and `..`. What is not there is taken
-/// for a file or a folder to be made. `may_look` is asked before a step is looked at; `None` when it
+/// for a file or a folder to be made. `may_look` is asked before a step is looked at; `None` if it
 /// says no, when the path is none, or leads through too many links.
 fn resolve(path: &Path, mut may_look: impl FnMut(&Path) -> bool) -> Option<PathBuf> {
     let bytes = path.as_os_str().as_bytes();

@@ -1,5 +1,5 @@
-//! Cold handlers: each has its work done by a function that is not inlined, and follows the way that
-//! comes of it.
+//! Cold handlers: each has its work done by a function that is not inlined, and follows the way
+//! that comes of it.
 
 use super::handlers::{handlers, outlined};
 use crate::code::Pc;

@@ -1,4 +1,4 @@
-//! Work on many bytes: cold handlers for arrays and strings that are too long to be handled at once.
+//! Work on many bytes: cold handlers for arrays and strings too long to be handled at once.
 //!
 //! Each does what the op's own handler would, in parts (`safepoint/work.rs`).
 
