@@ -79,9 +79,9 @@ macro_rules! handlers {
     };
 }
 
-/// Defines functions that do slow work for handlers: they are not inlined, and receive the
-/// machine's registers one by one, because a handler with a local in memory could not end in a jump.
-/// [`Machine::outlined`](crate::machine::Machine::outlined) calls them.
+/// Defines functions that do slow work for handlers. They are not inlined, and receive the
+/// machine's registers one by one, because a handler with a local in memory could not end in a
+/// jump. [`Machine::outlined`](crate::machine::Machine::outlined) calls them.
 macro_rules! outlined {
     ($($(#[$meta:meta])* fn $name:ident($m:ident) -> $result:ty $body:block)+) => { $(
         $(#[$meta])*
