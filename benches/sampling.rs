@@ -40,6 +40,33 @@ fn at_depth(depth: usize) -> String {
     )
 }
 
+/// A program that allocates five million cells as it leaves recursions of so many calls, which it
+/// enters again and again: what a `map` that is no tail call does.
+fn coming_and_going(depth: usize) -> String {
+    let times = 5_000_000 / depth;
+    format!(
+        "fun build(n: i) -> r {{
+            jgt n, 0, deeper
+            list = null
+            ret list
+        deeper:
+            m = sub n, 1
+            list = call build(m)
+            list = new 1, [list], [n]
+            ret list
+        }}
+        fun main() {{
+            times = {times}
+        again:
+            n = {depth}
+            list = call build(n)
+            times = sub times, 1
+            jgt times, 0, again
+            ret
+        }}"
+    )
+}
+
 /// Tracks every sampled block to its death, and looks at its call stack's number.
 struct Follower(u64);
 
@@ -81,7 +108,11 @@ fn machine(module: VerifiedModule, rate: f64, call_lines: bool) -> Vm {
         std::io::sink(),
         Vec::new(),
     );
-    let mut vm = Vm::new(module, Hosts::standard(io), VmConfig::default()).expect("a machine");
+    let config = VmConfig {
+        stack_bytes: 256 << 20,
+        ..VmConfig::default()
+    };
+    let mut vm = Vm::new(module, Hosts::standard(io), config).expect("a machine");
     if rate > 0.0 {
         let config = MemprofConfig {
             rate,
@@ -155,5 +186,9 @@ fn main() {
     for depth in [5, 200, 10_000] {
         let text = at_depth(depth);
         compare(&format!("depth {depth}"), &text, false, n_rounds);
+    }
+    for depth in [1_000, 100_000, 1_000_000] {
+        let text = coming_and_going(depth);
+        compare(&format!("to {depth} and back"), &text, false, n_rounds);
     }
 }

@@ -20,8 +20,9 @@
 //! that it has looked at. So the cost of all samples grows with their number and with the frames
 //! that were pushed, whatever the stack does between them.
 //!
-//! To intern a stack that the tree does not know, the tree is gone up from the last stack that was
-//! found to where the two part, and down from there: that, too, is what has changed.
+//! A stack that the tree does not know is made from one around it that it does. The tree finds one
+//! by looking at those that are new and at a few dozen others ([`CallTree::nearest`]). If the last
+//! stack that was found parts from the new one nearby, the way from one to the other is taken.
 
 use profiler::sampling::{CallId, CallTree, Probe, StackHash};
 
@@ -33,6 +34,8 @@ const TOP_GAP: usize = 8;
 /// How far barriers are apart that are set at once: to meet one takes as long as to compare about
 /// this many frames.
 const DISTANCE: usize = 64;
+/// How long a way in the tree takes less time than to look for a stack.
+const MAX_WAY: usize = 64;
 /// How far above the others a barrier is worth its cost.
 const MIN_DISTANCE: usize = 32;
 
@@ -256,19 +259,26 @@ impl StackCache {
     }
 
     /// A stack of the tree around the one that is made of so many frames, and how many it is made
-    /// of: where the last stack that was found parts from it.
+    /// of: where the last stack that was found parts from it, if that is near.
     fn nearest_known(&mut self, calls: &CallTree, n_frames: usize) -> (usize, CallId) {
         if let Some(last) = self.last {
             let n_same = last.n_same.min(n_frames);
             let n_up = last.n_frames - n_same;
-            self.count_steps(n_up);
-            let call = (0..=n_up).fold(last.call, |call, _| calls.parent(call));
-            // Two stacks of the same hash would be taken for the same.
-            if calls.hash(call) == self.stacks[n_same - 1] {
-                return (n_same, call);
+            if n_up + n_frames - n_same <= MAX_WAY {
+                self.count_steps(n_up);
+                let call = (0..=n_up).fold(last.call, |call, _| calls.parent(call));
+                // Two stacks of the same hash would be taken for the same.
+                if calls.hash(call) == self.stacks[n_same - 1] {
+                    return (n_same, call);
+                }
             }
         }
-        (1, CallTree::ROOT)
+        let nearest = calls.nearest(&self.stacks[1..n_frames]);
+        // The first frame stands for the empty stack.
+        let (n_known, call) =
+            nearest.map_or((1, CallTree::ROOT), |(index, call)| (index + 2, call));
+        self.count_steps(n_frames - n_known);
+        (n_known, call)
     }
 
     /// Says whether callers are told apart by op from now on.
