@@ -3,10 +3,14 @@
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use repl::assembler::vm::host::{HostIo, Hosts};
 use repl::assembler::vm::memprof::MemprofConfig;
-use repl::assembler::vm::{Outcome, VmConfig};
+use repl::assembler::vm::profiler::{KindSet, ManualTicks, Profile, Style, TickSource};
+use repl::assembler::vm::verify::verify;
+use repl::assembler::vm::{Outcome, Vm, VmConfig};
+use repl::assembler::{AssembleOptions, assemble};
 
 use crate::machine_with;
 
@@ -105,4 +109,37 @@ fn as_many_profiles_can_be_started_beside_others() {
             ret
         }"#,
     );
+}
+
+#[test]
+fn fuel_ends_at_the_same_op_whatever_is_profiled() {
+    let options = AssembleOptions {
+        profile_branch: true,
+        inline_ops: Some(20),
+        ..AssembleOptions::default()
+    };
+    let text = include_str!("../../examples/leak.asm");
+    let module = verify(assemble(text, &options).expect("the example")).expect("it verifies");
+    let end = |fuel: u64, kinds: KindSet, style: Style| {
+        let profile = Profile::new(kinds, module.sources.sources.len()).with_style(style);
+        let profile = profile.with_tick_source(TickSource::Manual(ManualTicks::default()));
+        let config = VmConfig {
+            fuel: Some(fuel),
+            profile: (!kinds.is_empty()).then(|| Arc::new(profile)),
+            ..VmConfig::default()
+        };
+        let io = HostIo::new(io::empty(), io::sink(), io::sink(), Vec::new());
+        let mut vm = Vm::new(module.clone(), Hosts::standard(io), config).expect("a machine");
+        let error = vm.run().expect_err("there is not so much fuel");
+        (vm.describe_error(&error), vm.allocated_bytes())
+    };
+    for fuel in (100..3000).step_by(29) {
+        let plain = end(fuel, KindSet::EMPTY, Style::Current);
+        for style in Style::ALL {
+            for kinds in ["time", "alloc", "count"] {
+                let kinds = kinds.parse().expect("kinds");
+                assert_eq!(end(fuel, kinds, style), plain, "{fuel}, {kinds:?}, {style}");
+            }
+        }
+    }
 }

@@ -240,8 +240,7 @@ impl<'a> Lowering<'a> {
             self.current_op = op;
             self.word_of_op[op] = self.code.len();
             if self.config.counts_fuel && self.starts_fuel_block(position) {
-                let cost = self.fuel_block_length(position);
-                self.emit(branch::fuel, [0; 4], cost as i32);
+                self.emit_fuel(position);
             }
             let first_word = self.op_of_word.len();
             position += match self.config.fuses.then(|| self.fuse(position)).flatten() {
@@ -288,12 +287,20 @@ impl<'a> Lowering<'a> {
         is_after_jump || !self.plan.may_follow(self.plan.kept[position])
     }
 
-    /// How many ops are run when the block at `position` is.
-    fn fuel_block_length(&self, position: usize) -> usize {
+    /// Pays for the block at `position`. Enter and Leave cost nothing and are not where fuel ends:
+    /// a program does not see which of them a profile keeps.
+    fn emit_fuel(&mut self, position: usize) {
         let rest = position + 1..self.plan.kept.len();
-        1 + rest
-            .take_while(|&position| !self.starts_fuel_block(position))
-            .count()
+        let rest = rest.take_while(|&position| !self.starts_fuel_block(position));
+        let ops = std::iter::once(position).chain(rest);
+        let ops = ops.map(|position| self.op_of(position));
+        let mut paid = ops.filter(|&op| !is_profiling(&self.facts.ops[op]));
+        if let Some(first) = paid.next() {
+            let cost = 1 + paid.count();
+            self.current_op = first;
+            self.emit(branch::fuel, [0; 4], cost as i32);
+            self.current_op = self.op_of(position);
+        }
     }
 
     /// The `N` kept ops from `position` on, when they may be fused.
@@ -452,6 +459,11 @@ impl<'a> Lowering<'a> {
 /// Whether a function opens a source that counts entries.
 pub(super) fn is_source(opened: Option<SourceId>) -> bool {
     opened.is_some_and(|source| source != SourceId::CALLER)
+}
+
+/// Whether the op is there for profiles only.
+fn is_profiling(op: &Op) -> bool {
+    matches!(op, Op::Enter { .. } | Op::Leave { .. })
 }
 
 fn has_targets(op: &Op) -> bool {
