@@ -4,12 +4,12 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
+use assembler::{AssembleOptions, assemble};
 use criterion::{Criterion, criterion_group, criterion_main};
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::profiler::{KindSet, Profile};
-use repl::assembler::vm::verify::{VerifiedModule, verify};
-use repl::assembler::vm::{Vm, VmConfig};
-use repl::assembler::{AssembleOptions, assemble};
+use profiler::{KindSet, Profile};
+use vm::host::{HostIo, Hosts};
+use vm::verify::{VerifiedModule, verify};
+use vm::{Vm, VmConfig};
 
 /// Name and text of each program.
 const PROGRAMS: [(&str, &str); 6] = [

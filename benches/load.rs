@@ -3,12 +3,12 @@
 use std::fmt::Write;
 use std::hint::black_box;
 
+use assembler::{AssembleOptions, assemble};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::module;
-use repl::assembler::vm::verify::verify;
-use repl::assembler::vm::{Vm, VmConfig};
-use repl::assembler::{AssembleOptions, assemble};
+use vm::host::{HostIo, Hosts};
+use vm::module;
+use vm::verify::verify;
+use vm::{Vm, VmConfig};
 
 #[path = "../tests/support/shapes.rs"]
 mod shapes;

@@ -6,11 +6,11 @@
 
 use std::time::Instant;
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
-use repl::assembler::vm::verify::{VerifiedModule, verify};
-use repl::assembler::vm::{Vm, VmConfig};
-use repl::assembler::{AssembleOptions, assemble};
+use assembler::{AssembleOptions, assemble};
+use vm::host::{HostIo, Hosts};
+use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
+use vm::verify::{VerifiedModule, verify};
+use vm::{Vm, VmConfig};
 
 /// Name and text of each program.
 const PROGRAMS: [(&str, &str); 2] = [

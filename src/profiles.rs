@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use repl::assembler::vm::profiler::{Kind, KindSet};
+use profiler::{Kind, KindSet};
 
 /// The profiles of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

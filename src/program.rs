@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use repl::assembler::vm::module::{self, Module};
-use repl::assembler::vm::verify::{VerifiedModule, verify};
-use repl::assembler::{AssembleOptions, assemble};
+use assembler::{AssembleOptions, assemble};
+use vm::module::{self, Module};
+use vm::verify::{VerifiedModule, verify};
 
 /// The bytes of a file, or of standard input for `-`.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
@@ -55,7 +55,7 @@ pub(crate) fn load(path: &Path, options: AssembleOptions) -> Result<VerifiedModu
         .map(|one| one.name.clone())
         .collect();
     verify(module).map_err(|errors| {
-        let describe = |error: &repl::assembler::vm::verify::VerifyError| {
+        let describe = |error: &vm::verify::VerifyError| {
             let name = names
                 .get(error.function as usize)
                 .map_or("?", String::as_str);

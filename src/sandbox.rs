@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use repl::assembler::vm::RunError;
-use repl::assembler::vm::host::{Denied, Policy};
+use vm::RunError;
+use vm::host::{Denied, Policy};
 
 use crate::cli::RunArgs;
 

@@ -5,9 +5,9 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
-use repl::assembler::vm::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::low_level;
+use vm::Interrupt;
 
 /// Lets SIGINT, SIGTERM and SIGHUP end the machine's run. A second signal kills the process, so
 /// that nothing can make it deaf.

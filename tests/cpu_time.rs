@@ -9,12 +9,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use repl::assembler::vm::host::{HostIo, Hosts, Policy};
-use repl::assembler::vm::isa::Signature;
-use repl::assembler::vm::profiler::mlmon::Mlmon;
-use repl::assembler::vm::profiler::{Kind, ManualTicks, Profile, SourceMap, Style, TickSource};
-use repl::assembler::vm::{Interrupt, Unit, Vm, VmConfig};
+use profiler::mlmon::Mlmon;
+use profiler::{Kind, ManualTicks, Profile, SourceMap, Style, TickSource};
 use support::{module_of, root, stderr, stdout, verified, vm};
+use vm::host::{HostIo, Hosts, Policy};
+use vm::isa::Signature;
+use vm::{Interrupt, Unit, Vm, VmConfig};
 
 /// `tick(n, us)` charges `n` ticks and lets `us` microseconds of CPU time pass for each. `look`
 /// asks for a snapshot at the next safepoint.

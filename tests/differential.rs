@@ -12,17 +12,17 @@ use std::io::Write;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use assembler::{AssembleOptions, TailCalls, assemble, print};
+use profiler::{Kind, Profile, SourceId, Style};
 use reference::smith::Program;
 use reference::{End, Report, Tally};
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::isa::OPS;
-use repl::assembler::vm::memprof::MemprofConfig;
-use repl::assembler::vm::module::{Module, read, write};
-use repl::assembler::vm::profiler::{Kind, Profile, SourceId, Style};
-use repl::assembler::vm::verify::{VerifiedModule, verify};
-use repl::assembler::vm::{GcStress, HeapConfig, HeapStats, Outcome, RunError, Trap, Vm, VmConfig};
-use repl::assembler::{AssembleOptions, TailCalls, assemble, print};
 use support::{Random, campaign};
+use vm::host::{HostIo, Hosts};
+use vm::isa::OPS;
+use vm::memprof::MemprofConfig;
+use vm::module::{Module, read, write};
+use vm::verify::{VerifiedModule, verify};
+use vm::{GcStress, HeapConfig, HeapStats, Outcome, RunError, Trap, Vm, VmConfig};
 
 /// How many programs are tried, in short and in long.
 const PROGRAMS: [u64; 2] = [24, 240];

@@ -7,8 +7,6 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-use repl::assembler;
 use support::{module_of, root};
 use tempfile::TempDir;
 
@@ -244,11 +242,11 @@ fn anchor(line: &str) -> String {
 fn the_pages_rust(text: &str, folder: &Path) -> Result<u64, Box<dyn Error>> {
     use std::sync::Arc;
 
-    use assembler::vm::host::{HostIo, Hosts};
-    use assembler::vm::profiler::{Kind, KindSet, Profile, Style};
-    use assembler::vm::verify::verify;
-    use assembler::vm::{Vm, VmConfig};
     use assembler::{AssembleOptions, assemble};
+    use profiler::{Kind, KindSet, Profile, Style};
+    use vm::host::{HostIo, Hosts};
+    use vm::verify::verify;
+    use vm::{Vm, VmConfig};
 
     let module = assemble(text, &AssembleOptions::default()).expect("the text is right");
     let sources = module.source_map();
@@ -300,11 +298,11 @@ fn check_shown(name: &str, here: &str) {
 }
 
 /// The Rust of the page on memory is the body of this function.
-fn the_memory_pages_rust(vm: &mut assembler::vm::Vm) -> Result<u64, Box<dyn Error>> {
+fn the_memory_pages_rust(vm: &mut vm::Vm) -> Result<u64, Box<dyn Error>> {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    use assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
+    use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
 
     struct Survivors(Rc<Cell<u64>>);
 
@@ -348,18 +346,18 @@ fn the_memory_pages_rust_compiles_and_works() {
  n = ld_i x, 0
  ret
 }";
-    let mut vm = support::machine(text, assembler::vm::VmConfig::default());
+    let mut vm = support::machine(text, vm::VmConfig::default());
     assert_eq!(the_memory_pages_rust(&mut vm).expect("it works"), 2);
     check_shown("memory.md", include_str!("docs.rs"));
 }
 
 /// The Rust of the page on sandboxes is the body of this function.
 fn the_sandbox_pages_rust(
-    program: assembler::vm::verify::VerifiedModule,
+    program: vm::verify::VerifiedModule,
     folder: &Path,
 ) -> Result<(), Box<dyn Error>> {
-    use assembler::vm::host::{Denied, HostIo, Hosts, Policy};
-    use assembler::vm::{RunError, Vm, VmConfig};
+    use vm::host::{Denied, HostIo, Hosts, Policy};
+    use vm::{RunError, Vm, VmConfig};
 
     let policy = Policy::nothing().with_write(folder)?;
     let hosts = Hosts::standard(HostIo::process(Vec::new())).with_policy(policy);

@@ -4,10 +4,10 @@ mod support;
 
 use std::sync::Arc;
 
-use repl::assembler::vm::profiler::mlmon::Mlmon;
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile, SourceFilter, Style};
-use repl::assembler::vm::{Vm, VmConfig};
+use profiler::mlmon::Mlmon;
+use profiler::{Kind, KindSet, Profile, SourceFilter, Style};
 use support::{machine, module_of, root, stderr, vm};
+use vm::{Vm, VmConfig};
 
 /// Tail calls of each sort: to itself, to others, of closures, by moves and by additions; and
 /// `calls` makes none.

@@ -4,9 +4,9 @@ mod support;
 
 use std::sync::Arc;
 
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile, SourceFilter, SourceMap, Style};
-use repl::assembler::vm::{Vm, VmConfig};
+use profiler::{Kind, KindSet, Profile, SourceFilter, SourceMap, Style};
 use support::{machine, module_of, root, stderr, vm};
+use vm::{Vm, VmConfig};
 
 /// A machine that has run a program under a filter, and the program's sources.
 fn filtered(text: &str, style: Style, include: &[&str], exclude: &[&str]) -> (SourceMap, Vm) {

@@ -6,17 +6,15 @@
 mod shapes;
 mod support;
 
+use profiler::{Kind, KindSet, Profile, Style};
+use shapes::{SHAPES, TOO_INTERTWINED, bytes, nested_sources};
 use std::sync::Arc;
 use std::time::Duration;
-
-use repl::assembler;
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::module::Module;
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile, Style};
-use repl::assembler::vm::verify::{VerifyErrorKind, verify};
-use repl::assembler::vm::{Outcome, Vm, VmConfig};
-use shapes::{SHAPES, TOO_INTERTWINED, bytes, nested_sources};
 use support::{files, root};
+use vm::host::{HostIo, Hosts};
+use vm::module::Module;
+use vm::verify::{VerifyErrorKind, verify};
+use vm::{Outcome, Vm, VmConfig};
 
 /// How many times as long as ordinary code a byte of a module may take to verify. The slowest
 /// shape takes seven times as long; those that once were quadratic took thousands.

@@ -6,8 +6,8 @@ use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
 
-use repl::assembler::vm::{HeapConfig, Outcome, RunError, Trap, VmConfig};
 use support::{machine, root, vm, wait_until};
+use vm::{HeapConfig, Outcome, RunError, Trap, VmConfig};
 
 const DEEP: &str = "
     fun deep(n: i) -> i {

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use repl::assembler::vm::profiler::mlmon::Mlmon;
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile, SourceMap, Style, parse_show_sources};
-use repl::assembler::vm::{GcStress, HeapConfig, Outcome, VmConfig};
+use profiler::mlmon::Mlmon;
+use profiler::{Kind, KindSet, Profile, SourceMap, Style, parse_show_sources};
 use support::{files, machine, module_of, profile, root, stderr, vm};
+use vm::{GcStress, HeapConfig, Outcome, VmConfig};
 
 /// The current count of the source whose name starts with `name` and a tab, or is `name`.
 fn count_of(sources: &SourceMap, profile: &Profile, kind: Kind, name: &str) -> u64 {
@@ -84,7 +84,7 @@ fn tak_has_the_figures_of_mlton() {
         .expect("vm runs");
     assert!(output.status.success(), "{}", stderr(&output));
     let module = {
-        use repl::assembler::{AssembleOptions, assemble};
+        use assembler::{AssembleOptions, assemble};
         let text = std::fs::read_to_string(&program).expect("an example");
         let options = AssembleOptions {
             profile_branch: true,

@@ -15,16 +15,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use assembler::{AssembleOptions, TailCalls, assemble};
+use profiler::mlmon::CountRow;
+use profiler::{Kind, KindSet, Profile, ProfileData, SourceFilter, SourceId, SourceMap, Style};
 use reference::smith::Program;
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::profiler::mlmon::CountRow;
-use repl::assembler::vm::profiler::{
-    Kind, KindSet, Profile, ProfileData, SourceFilter, SourceId, SourceMap, Style,
-};
-use repl::assembler::vm::verify::{VerifiedModule, verify};
-use repl::assembler::vm::{HeapConfig, RunError, Trap, Vm, VmConfig};
-use repl::assembler::{AssembleOptions, TailCalls, assemble};
 use support::{Random, campaign};
+use vm::host::{HostIo, Hosts};
+use vm::verify::{VerifiedModule, verify};
+use vm::{HeapConfig, RunError, Trap, Vm, VmConfig};
 
 /// How many programs are tried, in short and in long.
 const PROGRAMS: [u64; 2] = [20, 180];

@@ -6,13 +6,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use repl::assembler::vm::host::{HostCall, HostIo, Hosts};
-use repl::assembler::vm::isa::Signature;
-use repl::assembler::vm::module::HandlerRange;
-use repl::assembler::vm::profiler::Kind;
-use repl::assembler::vm::verify::verify;
-use repl::assembler::vm::{Datum, HeapConfig, Interrupt, Outcome, RunError, Trap, Vm, VmConfig};
+use profiler::Kind;
 use support::{interrupt_when_busy, machine, module_of, profile, verified, watched_machine};
+use vm::host::{HostCall, HostIo, Hosts};
+use vm::isa::Signature;
+use vm::module::HandlerRange;
+use vm::verify::verify;
+use vm::{Datum, HeapConfig, Interrupt, Outcome, RunError, Trap, Vm, VmConfig};
 
 /// A return from a run's first frame published what stood before the code as a node.
 #[test]

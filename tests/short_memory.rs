@@ -8,9 +8,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
-use repl::assembler::vm::{HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, VmError};
+use vm::host::{HostIo, Hosts};
+use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
+use vm::{HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, VmError};
 
 /// An allocator that can refuse. Regions of the heap are larger than what it refuses, and the
 /// machine's small tables are smaller.

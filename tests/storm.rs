@@ -10,11 +10,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread::{self, JoinHandle};
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::isa::Signature;
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile, Style};
-use repl::assembler::vm::{GcStress, HeapConfig, Outcome, Vm, VmConfig};
+use profiler::{Kind, KindSet, Profile, Style};
 use support::{campaign, verified};
+use vm::host::{HostIo, Hosts};
+use vm::isa::Signature;
+use vm::{GcStress, HeapConfig, Outcome, Vm, VmConfig};
 
 /// A storm goes on until so many signals were handled, in short and in long.
 const N_HANDLED: [u64; 2] = [5_000, 200_000];

@@ -5,12 +5,10 @@ mod support;
 use std::sync::Arc;
 use std::thread;
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::profiler::{
-    Kind, KindSet, Profile, ProfileData, ProfileInUse, Rate, SourceMap, Style,
-};
-use repl::assembler::vm::{Unit, Vm, VmConfig, VmError};
+use profiler::{Kind, KindSet, Profile, ProfileData, ProfileInUse, Rate, SourceMap, Style};
 use support::{is_stressed, machine, module_of, verified};
+use vm::host::{HostIo, Hosts};
+use vm::{Unit, Vm, VmConfig, VmError};
 
 const THREADS: u64 = 3;
 

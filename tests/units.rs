@@ -4,10 +4,10 @@ mod support;
 
 use std::sync::Arc;
 
-use repl::assembler::vm::profiler::mlmon::Mlmon;
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile, SourceMap, Style};
-use repl::assembler::vm::{Outcome, Unit, UnitError, Vm, VmConfig};
+use profiler::mlmon::Mlmon;
+use profiler::{Kind, KindSet, Profile, SourceMap, Style};
 use support::{machine, module_of, root, stderr, vm};
+use vm::{Outcome, Unit, UnitError, Vm, VmConfig};
 
 /// A program with functions that allocate 8 and 16 bytes, and one that switches units half way.
 const PROGRAM: &str = "

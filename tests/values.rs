@@ -2,13 +2,13 @@
 
 mod support;
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::isa::Signature;
-use repl::assembler::vm::{
+use support::{Random, is_stressed, verified};
+use vm::host::{HostIo, Hosts};
+use vm::isa::Signature;
+use vm::{
     Datum, GcStress, HeapConfig, HoldError, Interrupt, ObjectData, Outcome, RunError, Trap, Vm,
     VmConfig,
 };
-use support::{Random, is_stressed, verified};
 
 /// A host function that gives a held object by its index.
 const HELD: Signature = Signature {

@@ -1,8 +1,8 @@
 //! Programs to modules: labels become offsets, and what stands around the code is filled in.
 
+use profiler::{SourceMap, SourceMapBuilder, SourceSeqId};
 use vm::isa::Op;
 use vm::module::{Function as CodeFunction, HandlerRange, LineEntry, Module};
-use vm::profiler::{SourceMap, SourceMapBuilder, SourceSeqId};
 use vm::verify::{VerifyError, verify};
 
 use crate::diagnostic::{Diagnostic, Span, keep};

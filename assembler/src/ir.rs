@@ -9,9 +9,9 @@
 
 use std::collections::HashMap;
 
+use profiler::SourceMap;
 use vm::isa::{Access, Op, Operand, Signature};
 use vm::module::{Captures, Constant, HostImport, LineEntry};
-use vm::profiler::SourceMap;
 
 use crate::diagnostic::Span;
 

@@ -28,7 +28,6 @@ use vm::module::Module;
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Span};
 pub use outline::function_names;
 pub use print::{print, print_ops, print_verified};
-pub use vm;
 
 /// Which calls in tail position become tail calls. Tail calls that a text writes as such are not
 /// in question.

@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use profiler::{SourceId, SourceMapBuilder, SourceSeqId};
 use vm::isa::{Op, Operand, Signature};
 use vm::module::{Function, HostImport, LineEntry, Module};
-use vm::profiler::{SourceId, SourceMapBuilder, SourceSeqId};
 use vm::verify::{VerifiedModule, verify};
 
 use crate::builder::constant_bits;

@@ -10,8 +10,8 @@ mod ops;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
+use profiler::SourceMap;
 use vm::module::{Function, Module};
-use vm::profiler::SourceMap;
 use vm::verify::{VerifiedModule, verify};
 
 use crate::emit::source_map;

@@ -1,8 +1,8 @@
 //! Probes: modules in which something happens before ops, to count them or to stop at them.
 
+use profiler::{SourceId, SourceMapBuilder, SourceSeqId};
 use vm::isa::{HostId, IWindow, Op, RWindow, Signature, SourceRef};
 use vm::module::{HostImport, Module};
-use vm::profiler::{SourceId, SourceMapBuilder, SourceSeqId};
 
 use crate::rewrite::rewrite;
 

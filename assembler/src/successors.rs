@@ -12,8 +12,8 @@ pub(crate) mod components;
 
 use std::collections::{BTreeSet, HashMap};
 
+use profiler::{SourceId, SourceMap, SourceMapBuilder, SourceSeqId};
 use vm::isa::{Op, Signature};
-use vm::profiler::{SourceId, SourceMap, SourceMapBuilder, SourceSeqId};
 use vm::verify::{FunctionFacts, VerifiedModule};
 
 use crate::ir::FIRST_OWN_SOURCE;

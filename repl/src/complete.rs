@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use assembler::vm::host::STANDARD;
-use assembler::vm::isa::OPS;
+use vm::host::STANDARD;
+use vm::isa::OPS;
 
 use crate::commands::{self, COMMANDS, Completes, form};
 use crate::session::Session;

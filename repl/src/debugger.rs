@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use assembler::probe::{Hooked, hook_ops};
-use assembler::vm::host::{HostCall, HostError, Hosts};
-use assembler::vm::isa::{Operand, Signature};
-use assembler::vm::module::{Function, Module};
-use assembler::vm::{Backtrace, Interrupt, Location, ReadBack};
+use vm::host::{HostCall, HostError, Hosts};
+use vm::isa::{Operand, Signature};
+use vm::module::{Function, Module};
+use vm::{Backtrace, Interrupt, Location, ReadBack};
 
 use crate::evaluate::{self, Asked, Limits, Prepared, Ran};
 use crate::io::SessionIo;

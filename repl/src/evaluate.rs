@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assembler::vm::host::{HostIo, Hosts, Policy};
-use assembler::vm::isa::Signature;
-use assembler::vm::memprof::MemprofConfig;
-use assembler::vm::module::Module;
-use assembler::vm::profiler::memory::MemoryFile;
-use assembler::vm::profiler::{KindSet, Profile, Rate, SourceMap, Style};
-use assembler::vm::verify::VerifiedModule;
-use assembler::vm::{
+use profiler::memory::MemoryFile;
+use profiler::{KindSet, Profile, Rate, SourceMap, Style};
+use vm::host::{HostIo, Hosts, Policy};
+use vm::isa::Signature;
+use vm::memprof::MemprofConfig;
+use vm::module::Module;
+use vm::verify::VerifiedModule;
+use vm::{
     GcStress, HeapConfig, HeapStats, Interrupt, ObjectData, Outcome, ReadBack, RunError, Trap, Vm,
     VmConfig,
 };
@@ -161,7 +161,7 @@ pub(crate) fn machine(
     let mut vm = Vm::new(module, hosts, config).map_err(|error| error.to_string())?;
     vm.share_interrupt(interrupt);
     vm.hold(&objects).map_err(|error| match error {
-        assembler::vm::HoldError::Malformed(_) => {
+        vm::HoldError::Malformed(_) => {
             "a closure was made of a function that has been defined with other captures since"
                 .to_owned()
         }

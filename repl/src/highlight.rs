@@ -1,6 +1,6 @@
 //! Colours for an entry. They change nothing of its width.
 
-use assembler::vm::isa::OPS;
+use vm::isa::OPS;
 
 const MNEMONIC: &str = "\x1b[34m";
 const LABEL: &str = "\x1b[33m";

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufWriter, LineWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use assembler::vm::host::HostIo;
+use vm::host::HostIo;
 
 /// What programs read and write.
 #[derive(Clone)]

@@ -34,7 +34,6 @@ mod session;
 mod validate;
 mod values;
 
-pub use assembler;
 pub use commands::{command_names, manual};
 pub use edge::{batch, interact};
 pub use io::{SessionIo, SharedLines};

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use assembler::vm::Vm;
-use assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
+use vm::Vm;
+use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
 
 /// How many objects a machine has allocated since it was asked to count.
 #[derive(Debug)]

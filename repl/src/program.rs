@@ -11,10 +11,10 @@ use std::time::SystemTime;
 
 use assembler::builder::Class;
 use assembler::link::{LinkError, Place, SIGNATURE_KEY, link};
-use assembler::vm::isa::{Op, Signature};
-use assembler::vm::module::{self, Function, Module};
-use assembler::vm::verify::verify;
 use assembler::{AssembleOptions, assemble, function_names};
+use vm::isa::{Op, Signature};
+use vm::module::{self, Function, Module};
+use vm::verify::verify;
 
 use crate::values::Kind;
 

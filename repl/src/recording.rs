@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use assembler::vm::profiler::memory::MemoryFile;
-use assembler::vm::profiler::{KindSet, Style};
+use profiler::memory::MemoryFile;
+use profiler::{KindSet, Style};
 
 use crate::evaluate::{Memory, Prepared, Ran};
 use crate::runs::Run;

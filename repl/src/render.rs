@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use assembler::vm::{Datum, ObjectData};
+use vm::{Datum, ObjectData};
 
 use crate::values::{Store, Value};
 

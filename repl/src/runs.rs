@@ -8,13 +8,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use assembler::vm::profiler::memory::MemoryFile;
-use assembler::vm::profiler::memory::report::{self as memory_report, MemoryReportOptions};
-use assembler::vm::profiler::mlmon::{CountRow, Mlmon, Totals};
-use assembler::vm::profiler::report::{self, Options};
-use assembler::vm::profiler::{
-    Kind, NameId, ProfileData, Rate, Source, SourceId, SourceMap, SourceSeqId, Style,
-};
+use profiler::memory::MemoryFile;
+use profiler::memory::report::{self as memory_report, MemoryReportOptions};
+use profiler::mlmon::{CountRow, Mlmon, Totals};
+use profiler::report::{self, Options};
+use profiler::{Kind, NameId, ProfileData, Rate, Source, SourceId, SourceMap, SourceSeqId, Style};
 
 use crate::evaluate::Prepared;
 use crate::render;
@@ -367,7 +365,7 @@ pub(crate) fn unit(kind: Kind) -> &'static str {
 }
 
 /// The count of a node of one kind.
-fn of_node(node: &assembler::vm::profiler::Node, kind: Kind) -> u64 {
+fn of_node(node: &profiler::Node, kind: Kind) -> u64 {
     match kind {
         Kind::Time => node.ticks.load(Relaxed),
         Kind::Alloc => node.bytes.load(Relaxed),

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use assembler::vm::module::Module;
-use assembler::vm::profiler::{DEFAULT_HZ, Kind};
-use assembler::vm::{GcStress, HeapStats, Interrupt, Outcome, ReadBack};
+use profiler::{DEFAULT_HZ, Kind};
+use vm::module::Module;
+use vm::{GcStress, HeapStats, Interrupt, Outcome, ReadBack};
 
 use crate::commands;
 use crate::debugger::{Debugger, Progress};

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use assembler::vm::{Datum, ObjectData, ReadBack};
+use vm::{Datum, ObjectData, ReadBack};
 
 /// What a word of the `i` class, or a reference, is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use repl::assembler::AssembleOptions;
-use repl::assembler::vm::module;
+use assembler::AssembleOptions;
+use vm::module;
 
 use super::{fail, print};
 use crate::cli::{AsmArgs, exit};

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use repl::assembler::AssembleOptions;
+use assembler::AssembleOptions;
 
 use super::fail;
 use crate::cli::{CheckArgs, exit};

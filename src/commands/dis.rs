@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use repl::assembler::{self, AssembleOptions};
+use assembler::{self, AssembleOptions};
 
 use super::{fail, print};
 use crate::cli::{DisArgs, exit};

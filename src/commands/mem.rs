@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use repl::assembler::vm::profiler::memory::report::{self, MemoryReportOptions};
-use repl::assembler::vm::profiler::memory::{Measure, MemoryFile};
+use profiler::memory::report::{self, MemoryReportOptions};
+use profiler::memory::{Measure, MemoryFile};
 
 use super::{fail, print};
 use crate::cli::{MeasureArg, MemArgs, exit};

@@ -6,14 +6,12 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use assembler::{AssembleOptions, TailCalls};
 use clap::ValueEnum;
-use repl::assembler::vm::module;
-use repl::assembler::vm::profiler::SourceMap;
-use repl::assembler::vm::profiler::mlmon::Mlmon;
-use repl::assembler::vm::profiler::report::{
-    Invocation, USAGE, UsageError, load_sources, parse_args,
-};
-use repl::assembler::{AssembleOptions, TailCalls};
+use profiler::SourceMap;
+use profiler::mlmon::Mlmon;
+use profiler::report::{Invocation, USAGE, UsageError, load_sources, parse_args};
+use vm::module;
 
 use super::{fail, print};
 use crate::cli::{DEFAULT_INLINE_OPS, TailCallsArg, exit};

@@ -6,19 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, mpsc};
 
-use repl::assembler::AssembleOptions;
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::memprof::MemprofConfig;
-use repl::assembler::vm::profiler::memory::MemoryFile;
-use repl::assembler::vm::profiler::memory::report::{self as memory_report, MemoryReportOptions};
-use repl::assembler::vm::profiler::report::{self, Options};
-use repl::assembler::vm::profiler::{
-    Kind, KindSet, Profile, ProfileData, Rate, SourceFilter, SourceMap, Style,
-};
-use repl::assembler::vm::{
-    GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, profile_path,
-    profiler::mlmon::Mlmon,
-};
+use assembler::AssembleOptions;
+use profiler::memory::MemoryFile;
+use profiler::memory::report::{self as memory_report, MemoryReportOptions};
+use profiler::mlmon::Mlmon;
+use profiler::report::{self, Options};
+use profiler::{Kind, KindSet, Profile, ProfileData, Rate, SourceFilter, SourceMap, Style};
+use vm::host::{HostIo, Hosts};
+use vm::memprof::MemprofConfig;
+use vm::{GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig, profile_path};
 
 use super::{fail, show_sources};
 use crate::cli::{RunArgs, exit};

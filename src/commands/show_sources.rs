@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use repl::assembler::AssembleOptions;
+use assembler::AssembleOptions;
 
 use super::{fail, print};
 use crate::cli::exit;

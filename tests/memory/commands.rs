@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use repl::assembler::vm::profiler::memory::MemoryFile;
+use profiler::memory::MemoryFile;
 
 use super::support::{self, root, stderr, stdout, wait_until};
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use repl::assembler::vm::profiler::{Kind, Profile, Style};
-use repl::assembler::vm::{GcStress, HeapConfig, Vm, VmConfig};
+use profiler::{Kind, Profile, Style};
+use vm::{GcStress, HeapConfig, Vm, VmConfig};
 
 use super::{HEAVY, counted, file_of, heap_of, is_one_of, machine_of, row_of, run, run_example};
 use super::{short_examples, support::module_of};
@@ -109,8 +109,7 @@ fn allocation_is_counted_over_all_units_in_both_styles() {
         check_sums(&vm, "with a freed unit");
         assert_eq!(row_of(&file_of(&vm), "make").allocated_bytes, 3 * 100 * 24);
         vm.switch_unit(kept).expect("the unit is there");
-        vm.free_unit(repl::assembler::vm::Unit::FIRST)
-            .expect("it is not current");
+        vm.free_unit(vm::Unit::FIRST).expect("it is not current");
         run(&mut vm);
         check_sums(&vm, "without the first unit");
     }
@@ -118,7 +117,7 @@ fn allocation_is_counted_over_all_units_in_both_styles() {
 
 #[test]
 fn an_excluded_function_is_a_source_of_its_caller_in_all_columns() {
-    use repl::assembler::vm::profiler::SourceFilter;
+    use profiler::SourceFilter;
     let sources = module_of(UNITS).source_map();
     let filter = SourceFilter::parse(&[] as &[String], &["make".to_owned()]).expect("a filter");
     let profile = Profile::new(Kind::Alloc.into(), sources.sources.len());

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use repl::assembler::vm::memprof::MemprofConfig;
-use repl::assembler::vm::profiler::memory::MemoryFile;
-use repl::assembler::vm::profiler::{Kind, Profile};
-use repl::assembler::vm::{HeapConfig, HeapStats, VmConfig};
+use profiler::memory::MemoryFile;
+use profiler::{Kind, Profile};
+use vm::memprof::MemprofConfig;
+use vm::{HeapConfig, HeapStats, VmConfig};
 
 use super::support::module_of;
 use super::{counted, file_of, machine_of, row_of, run, run_example, short_examples};

@@ -13,11 +13,11 @@ mod sampled;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::profiler::SourceId;
-use repl::assembler::vm::profiler::memory::{HeapProfile, HeapRow, MemoryFile};
-use repl::assembler::vm::{Vm, VmConfig};
+use profiler::SourceId;
+use profiler::memory::{HeapProfile, HeapRow, MemoryFile};
 use support::{files, root, verified};
+use vm::host::{HostIo, Hosts};
+use vm::{Vm, VmConfig};
 
 /// Examples that run for seconds.
 const LONG: [&str; 2] = ["tak", "fib-tak"];

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use repl::assembler::vm::memprof::MemprofConfig;
-use repl::assembler::vm::profiler::SourceId;
-use repl::assembler::vm::profiler::memory::{Measure, MemoryFile};
-use repl::assembler::vm::{HeapConfig, VmConfig};
+use profiler::SourceId;
+use profiler::memory::{Measure, MemoryFile};
+use vm::memprof::MemprofConfig;
+use vm::{HeapConfig, VmConfig};
 
 use super::{counted, file_of, run_example, short_examples};
 

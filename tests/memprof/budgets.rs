@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use repl::assembler::vm::memprof::MemprofConfig;
-use repl::assembler::vm::profiler::{Profile, Style};
-use repl::assembler::vm::{GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig};
+use profiler::{Profile, Style};
+use vm::memprof::MemprofConfig;
+use vm::{GcStress, HeapConfig, Outcome, RunError, Trap, Vm, VmConfig};
 
 use crate::recorder::{call, every_word, machine, machine_with_nursery, start};
 use crate::support::module_of;

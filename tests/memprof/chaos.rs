@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use repl::assembler::vm::memprof::MemprofConfig;
-use repl::assembler::vm::profiler::{Profile, Style};
-use repl::assembler::vm::{GcStress, HeapConfig, VmConfig};
+use profiler::{Profile, Style};
+use vm::memprof::MemprofConfig;
+use vm::{GcStress, HeapConfig, VmConfig};
 
 use crate::recorder::{call, machine, start};
 use crate::support::{campaign, module_of};

@@ -3,9 +3,9 @@
 //! always or never; bounds hold with a probability of all but 1e-9 for any right sampler and any
 //! seed.
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::memprof::{AllocOrigin, MemprofConfig};
-use repl::assembler::vm::{HeapConfig, Vm, VmConfig};
+use vm::host::{HostIo, Hosts};
+use vm::memprof::{AllocOrigin, MemprofConfig};
+use vm::{HeapConfig, Vm, VmConfig};
 
 use crate::recorder::{Record, call, machine_with_nursery, start};
 use crate::support::verified;

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use repl::assembler::vm::memprof::MemprofConfig;
-use repl::assembler::vm::profiler::sampling::WordSampler;
-use repl::assembler::vm::{GcStress, HeapConfig, Outcome, Vm, VmConfig};
+use profiler::sampling::WordSampler;
+use vm::memprof::MemprofConfig;
+use vm::{GcStress, HeapConfig, Outcome, Vm, VmConfig};
 
 use crate::recorder::{Block, Record, machine_with_nursery, start};
 use crate::support::machine;

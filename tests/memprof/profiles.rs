@@ -1,9 +1,7 @@
 //! Profiles and their states from Rust (S8 to S12): several at once, errors, what is given back.
 
-use repl::assembler::vm::memprof::{
-    AllocInfo, GcEvent, MemprofConfig, MemprofError, ProfileId, Tracker,
-};
-use repl::assembler::vm::{HeapConfig, Outcome, RunError, Trap, VmConfig};
+use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, MemprofError, ProfileId, Tracker};
+use vm::{HeapConfig, Outcome, RunError, Trap, VmConfig};
 
 use crate::recorder::{call, every_word, machine, machine_with_nursery, start};
 
@@ -344,7 +342,7 @@ fn a_profile_goes_on_over_a_heap_that_failed() {
     assert_eq!(vm.memprof_bytes(), fresh);
 }
 
-fn small(vm: &repl::assembler::vm::Vm) -> u32 {
+fn small(vm: &vm::Vm) -> u32 {
     vm.module().function_named("small").expect("it is there")
 }
 

@@ -9,11 +9,11 @@ use std::io::Write;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, StackFrame, Tracker};
-use repl::assembler::vm::profiler::{Kind, Profile, Style};
-use repl::assembler::vm::verify::VerifiedModule;
-use repl::assembler::vm::{GcStress, HeapConfig, Outcome, RunError, Vm, VmConfig};
+use profiler::{Kind, Profile, Style};
+use vm::host::{HostIo, Hosts};
+use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, StackFrame, Tracker};
+use vm::verify::VerifiedModule;
+use vm::{GcStress, HeapConfig, Outcome, RunError, Vm, VmConfig};
 
 use crate::recorder::callers_by_function;
 use crate::smith::Program;

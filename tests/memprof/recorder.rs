@@ -3,11 +3,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::memprof::{
-    AllocInfo, AllocOrigin, GcEvent, MemprofConfig, ProfileId, StackFrame, Tracker,
-};
-use repl::assembler::vm::{HeapConfig, Outcome, Vm, VmConfig};
+use vm::host::{HostIo, Hosts};
+use vm::memprof::{AllocInfo, AllocOrigin, GcEvent, MemprofConfig, ProfileId, StackFrame, Tracker};
+use vm::{HeapConfig, Outcome, Vm, VmConfig};
 
 use crate::support::verified;
 

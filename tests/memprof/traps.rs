@@ -4,10 +4,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::isa::Signature;
-use repl::assembler::vm::memprof::MemprofConfig;
-use repl::assembler::vm::{HeapConfig, Interrupt, Outcome, RunError, Trap, Vm, VmConfig};
+use vm::host::{HostIo, Hosts};
+use vm::isa::Signature;
+use vm::memprof::MemprofConfig;
+use vm::{HeapConfig, Interrupt, Outcome, RunError, Trap, Vm, VmConfig};
 
 use crate::recorder::{call, every_word, machine, start};
 use crate::support::{interrupt_when_busy, verified, watched_machine};

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, StackFrame, Tracker};
-use repl::assembler::vm::profiler::{Kind, Profile, Style};
-use repl::assembler::vm::{GcStress, HeapConfig, Vm, VmConfig};
+use profiler::{Kind, Profile, Style};
+use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, StackFrame, Tracker};
+use vm::{GcStress, HeapConfig, Vm, VmConfig};
 
 use crate::recorder::{call, callers_by_function, machine};
 use crate::support::{module_of, profile};

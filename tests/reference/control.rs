@@ -1,9 +1,9 @@
 //! Calls, returns and exceptions.
 
-use repl::assembler::vm::isa::{FuncId, HostId, IWindow, Op, RIn, RWindow, Sig, Signature};
-use repl::assembler::vm::module::HandlerRange;
-use repl::assembler::vm::profiler::SourceId;
-use repl::assembler::vm::{FAULT_TAG, Fault};
+use profiler::SourceId;
+use vm::isa::{FuncId, HostId, IWindow, Op, RIn, RWindow, Sig, Signature};
+use vm::module::HandlerRange;
+use vm::{FAULT_TAG, Fault};
 
 use super::heap::{Object, Value};
 use super::host::HostEnd;

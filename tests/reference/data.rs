@@ -2,8 +2,8 @@
 //!
 //! Where several things are wrong at once, a wrong kind comes before a wrong index.
 
-use repl::assembler::vm::Fault;
-use repl::assembler::vm::isa::Opcode::{self, *};
+use vm::Fault;
+use vm::isa::Opcode::{self, *};
 
 use super::heap::{Heap, Object, Value};
 

@@ -1,8 +1,8 @@
 //! Values and objects, as plainly as they can be written: objects are entries of a list that only
 //! grows, so nothing moves, nothing is freed, and identity is an index.
 
-use repl::assembler::vm::FAULT_TAG;
-use repl::assembler::vm::Fault;
+use vm::FAULT_TAG;
+use vm::Fault;
 
 /// A reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

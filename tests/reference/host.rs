@@ -1,6 +1,6 @@
 //! The standard host functions, as far as what they do can be told before.
 
-use repl::assembler::vm::Fault;
+use vm::Fault;
 
 use super::data::format_float;
 use super::heap::{Object, Value};

@@ -1,6 +1,6 @@
 //! What a run is charged for: ops, entries and bytes, by source.
 
-use repl::assembler::vm::profiler::SourceId;
+use profiler::SourceId;
 
 /// What one source was charged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -20,10 +20,10 @@ mod numbers;
 pub(crate) mod smith;
 mod step;
 
-use repl::assembler::vm::isa::{ConstId, FuncId, Op, SourceRef};
-use repl::assembler::vm::module::Constant;
-use repl::assembler::vm::profiler::SourceId;
-use repl::assembler::vm::verify::VerifiedModule;
+use profiler::SourceId;
+use vm::isa::{ConstId, FuncId, Op, SourceRef};
+use vm::module::Constant;
+use vm::verify::VerifiedModule;
 
 use control::Frame;
 use data::{Made, Operands};

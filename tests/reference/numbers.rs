@@ -1,8 +1,8 @@
 //! Ops on raw words alone: arithmetic, bits, comparisons, doubles. They are functions of words;
 //! where an op has a form with an immediate, both forms are one.
 
-use repl::assembler::vm::Fault;
-use repl::assembler::vm::isa::Opcode::{self, *};
+use vm::Fault;
+use vm::isa::Opcode::{self, *};
 
 fn double(word: i64) -> f64 {
     f64::from_bits(word as u64)

@@ -1,8 +1,8 @@
 //! Ops taken apart by the roles of their operands, so that the interpreter fetches and stores in
 //! one place and each op is left with its meaning alone.
 
-use repl::assembler::vm::isa::{Op, Opcode, Operand};
-use repl::assembler::vm::verify::VerifiedModule;
+use vm::isa::{Op, Opcode, Operand};
+use vm::verify::VerifiedModule;
 
 /// Where a raw operand comes from.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ impl Step {
 
 /// The steps of each function.
 pub(super) fn steps(module: &VerifiedModule) -> Vec<Vec<Step>> {
-    let of_function = |facts: &repl::assembler::vm::verify::FunctionFacts| {
+    let of_function = |facts: &vm::verify::FunctionFacts| {
         let step_at = |offset| facts.op_at(offset).expect("targets are verified");
         let ops = facts.ops.iter().zip(&facts.offsets);
         ops.map(|(op, &offset)| Step::new(op, offset, step_at))

@@ -11,8 +11,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use repl::assembler::vm::host::Policy;
 use tempfile::TempDir;
+use vm::host::Policy;
 
 /// Folders and links around a folder `in` that is allowed; `out` is not.
 pub(crate) struct Layout {

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
-use repl::assembler::vm::host::{Denied, OpenMode, Policy};
+use vm::host::{Denied, OpenMode, Policy};
 
 use crate::Layout;
 

@@ -3,11 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use repl::assembler::vm::host::{
-    Denied, HostIo, Hosts, Policy, STANDARD, StandardFunction, Touches,
-};
-use repl::assembler::vm::isa::Signature;
-use repl::assembler::vm::{Outcome, RunError, Vm, VmConfig};
+use vm::host::{Denied, HostIo, Hosts, Policy, STANDARD, StandardFunction, Touches};
+use vm::isa::Signature;
+use vm::{Outcome, RunError, Vm, VmConfig};
 
 use crate::support::verified;
 

@@ -14,12 +14,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::module::Module;
-use repl::assembler::vm::profiler::{Kind, KindSet, Profile};
-use repl::assembler::vm::verify::{VerifiedModule, verify};
-use repl::assembler::vm::{GcStress, Vm, VmConfig};
-use repl::assembler::{AssembleOptions, assemble};
+use assembler::{AssembleOptions, assemble};
+use profiler::{Kind, KindSet, Profile};
+use vm::host::{HostIo, Hosts};
+use vm::module::Module;
+use vm::verify::{VerifiedModule, verify};
+use vm::{GcStress, Vm, VmConfig};
 
 /// The repository's folder.
 pub fn root() -> &'static Path {

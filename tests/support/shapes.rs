@@ -7,9 +7,9 @@
     reason = "each test program uses its own part"
 )]
 
-use repl::assembler::vm::isa::*;
-use repl::assembler::vm::module::{Function, HandlerRange, HostImport, Module};
-use repl::assembler::vm::profiler::{NameId, Source, SourceMap, SourceSeqId};
+use profiler::{NameId, Source, SourceMap, SourceSeqId};
+use vm::isa::*;
+use vm::module::{Function, HandlerRange, HostImport, Module};
 
 /// A shape: its name, and a module of about as many bytes of code and tables as asked for.
 pub type Shape = (&'static str, fn(usize) -> Module);

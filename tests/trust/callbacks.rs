@@ -1,6 +1,6 @@
 //! The word that callbacks are armed at is one of the op that runs next, and of no other.
 
-use repl::assembler::vm::{RunError, VmConfig};
+use vm::{RunError, VmConfig};
 
 use crate::support::machine;
 
@@ -42,11 +42,7 @@ fn a_fault_of_a_last_op_arms_no_word_behind_it() {
                 "{last}: {result:?}"
             );
             let outcome = vm.call(next, &[1]).expect("a run");
-            assert_eq!(
-                outcome,
-                repl::assembler::vm::Outcome::Returned(vec![2]),
-                "{last}"
-            );
+            assert_eq!(outcome, vm::Outcome::Returned(vec![2]), "{last}");
         }
     }
 }

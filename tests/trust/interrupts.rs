@@ -1,6 +1,6 @@
 //! What `Interrupt::raise` means, and when it is over.
 
-use repl::assembler::vm::{Interrupt, Outcome, RunError, Trap, Vm, VmConfig};
+use vm::{Interrupt, Outcome, RunError, Trap, Vm, VmConfig};
 
 use crate::support::{machine, signal};
 

@@ -5,12 +5,12 @@ use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::memprof::MemprofConfig;
-use repl::assembler::vm::profiler::{KindSet, ManualTicks, Profile, Style, TickSource};
-use repl::assembler::vm::verify::verify;
-use repl::assembler::vm::{Outcome, Vm, VmConfig};
-use repl::assembler::{AssembleOptions, assemble};
+use assembler::{AssembleOptions, assemble};
+use profiler::{KindSet, ManualTicks, Profile, Style, TickSource};
+use vm::host::{HostIo, Hosts};
+use vm::memprof::MemprofConfig;
+use vm::verify::verify;
+use vm::{Outcome, Vm, VmConfig};
 
 use crate::machine_with;
 

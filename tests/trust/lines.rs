@@ -1,6 +1,6 @@
 //! Backtraces and memory profiles say the line of the op at fault, also where ops are fused.
 
-use repl::assembler::vm::{RunError, VmConfig};
+use vm::{RunError, VmConfig};
 
 use crate::support::machine;
 

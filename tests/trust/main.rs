@@ -14,9 +14,9 @@ mod work;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::isa::Signature;
-use repl::assembler::vm::{GcStress, Vm, VmConfig};
+use vm::host::{HostIo, Hosts};
+use vm::isa::Signature;
+use vm::{GcStress, Vm, VmConfig};
 
 /// A function without parameters and results.
 const PLAIN: Signature = Signature {

@@ -5,9 +5,9 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
-use repl::assembler::vm::{Interrupt, Outcome, Vm, VmConfig};
+use vm::host::{HostIo, Hosts};
+use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
+use vm::{Interrupt, Outcome, Vm, VmConfig};
 
 use crate::{PLAIN, machine_with, marking_hosts};
 

@@ -6,8 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::{Outcome, RunError, Trap, VmConfig};
+use vm::host::{HostIo, Hosts};
+use vm::{Outcome, RunError, Trap, VmConfig};
 
 use crate::{machine_with, support};
 

@@ -1,7 +1,7 @@
 //! Ops that handle many bytes: they look whether the run is to end, and cost fuel by their size.
 
-use repl::assembler::vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
-use repl::assembler::vm::{Interrupt, Outcome, RunError, Trap, VmConfig};
+use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
+use vm::{Interrupt, Outcome, RunError, Trap, VmConfig};
 
 use crate::support::signal;
 use crate::{PLAIN, machine_with, marking_hosts};

@@ -50,5 +50,4 @@ pub use embed::{HoldError, Interrupt, Outcome, RunError, Vm, VmConfig, VmError};
 pub use heap::{GcStress, HeapConfig, HeapStats, OutOfMemory};
 pub use machine::{Backtrace, FAULT_TAG, Fault, Snapshot, Trap};
 pub use objects::{Datum, ObjectData, ReadBack};
-pub use profiler;
 pub use units::{Unit, UnitError, profile_path};

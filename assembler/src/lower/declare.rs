@@ -1,8 +1,8 @@
 //! The first walk: everything with a name of its own.
 
+use profiler::{NameId, Source, SourceId, SourceMap, SourceSeqId};
 use vm::isa::Signature;
 use vm::module::{Captures, Constant};
-use vm::profiler::{NameId, Source, SourceId, SourceMap, SourceSeqId};
 
 use super::*;
 use crate::ir::SourceName;

@@ -1,9 +1,9 @@
 //! Random modules that verify, and the golden programs.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use profiler::{NameId, Source, SourceId, SourceMap, SourceSeqId};
 use vm::isa::*;
 use vm::module::*;
-use vm::profiler::{NameId, Source, SourceId, SourceMap, SourceSeqId};
 
 /// Numbers of known quality (splitmix64) that repeat.
 pub(crate) struct Numbers(u64);

@@ -1,7 +1,7 @@
 //! What stands behind a command's name.
 
-use assembler::vm::profiler::Kind;
-use assembler::vm::profiler::memory::Measure;
+use profiler::Kind;
+use profiler::memory::Measure;
 
 use super::memory::measure;
 use crate::runs::Run;
@@ -93,7 +93,7 @@ pub(super) fn run(session: &Session, number: u32) -> Result<&Run, String> {
 
 fn kind(word: &str) -> Result<Kind, String> {
     word.parse()
-        .map_err(|error: assembler::vm::profiler::UnknownWord| error.to_string())
+        .map_err(|error: profiler::UnknownWord| error.to_string())
 }
 
 fn percent(word: &str) -> Result<f64, String> {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assembler::vm::RunError;
+use vm::RunError;
 
 use super::arguments;
 use crate::evaluate::{self, Asked};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use assembler::probe::count_ops;
-use assembler::vm::profiler::{Kind, Style};
+use profiler::{Kind, Style};
 
 use super::arguments::Arguments;
 use crate::evaluate::{self, Asked, Prepared};

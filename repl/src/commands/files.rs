@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assembler::vm::module;
+use vm::module;
 
 use super::{arguments, counts, split_word};
 use crate::expression;

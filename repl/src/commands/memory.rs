@@ -2,8 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use assembler::vm::profiler::memory::report::MemoryReportOptions;
-use assembler::vm::profiler::memory::{Measure, MemoryFile};
+use profiler::memory::report::MemoryReportOptions;
+use profiler::memory::{Measure, MemoryFile};
 
 use super::arguments;
 use super::profile::keep;
@@ -143,5 +143,5 @@ pub(super) fn compare(
 /// What is measured.
 pub(super) fn measure(word: &str) -> Result<Measure, String> {
     word.parse()
-        .map_err(|error: assembler::vm::profiler::UnknownWord| error.to_string())
+        .map_err(|error: profiler::UnknownWord| error.to_string())
 }

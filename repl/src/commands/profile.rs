@@ -3,12 +3,12 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use assembler::vm::module;
-use assembler::vm::profiler::memory::MemoryFile;
-use assembler::vm::profiler::mlmon::Mlmon;
-use assembler::vm::profiler::report::{self, UsageError};
-use assembler::vm::profiler::{Kind, KindSet, SourceMap, Style};
 use assembler::{AssembleOptions, assemble};
+use profiler::memory::MemoryFile;
+use profiler::mlmon::Mlmon;
+use profiler::report::{self, UsageError};
+use profiler::{Kind, KindSet, SourceMap, Style};
+use vm::module;
 
 use super::arguments::{self, Arguments, run};
 use super::{counts, memory, split_word};
@@ -345,7 +345,7 @@ fn write_run(run: &Run, path: &Path) -> Result<String, String> {
     let kinds: KindSet = run.kinds().into_iter().collect();
     let mut answer = String::new();
     for mlmon in &run.counts {
-        let path = assembler::vm::profile_path(Some(path), kinds, mlmon.kind);
+        let path = vm::profile_path(Some(path), kinds, mlmon.kind);
         let shown = path.display();
         let mlmon = Mlmon {
             magic,

@@ -1,6 +1,6 @@
 //! The table of commands.
 
-use assembler::vm::profiler::{Kind, KindSet};
+use profiler::{Kind, KindSet};
 
 use super::Completes as C;
 use super::{Command, Group, control, costs, files, help, memory, profile};

@@ -1,10 +1,10 @@
 //! Calls: of functions, hosts and closures, with arguments of the right classes.
 
 use assembler::builder::{Callee, Class, FunctionId, Reg};
-use assembler::vm::host::standard_signature;
-use assembler::vm::isa::*;
-use assembler::vm::module::Captures;
-use assembler::vm::{Datum, ObjectData};
+use vm::host::standard_signature;
+use vm::isa::*;
+use vm::module::Captures;
+use vm::{Datum, ObjectData};
 
 use super::compile::{Compiler, Typed, class};
 use super::{Expr, Wrong};

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use assembler::AssembleOptions;
 use assembler::builder::{Callee, Class, FunctionBuilder, FunctionId, ModuleBuilder, Reg, Value};
-use assembler::vm::Datum;
-use assembler::vm::host::standard_signature;
-use assembler::vm::isa::*;
-use assembler::vm::module::{Constant, Module};
+use vm::Datum;
+use vm::host::standard_signature;
+use vm::isa::*;
+use vm::module::{Constant, Module};
 
 use super::{Expr, ExprKind, Wrong};
 use crate::program::Program;

@@ -25,7 +25,7 @@ mod parse;
 pub(crate) use compile::{Compiled, VALUE_HOST, compile};
 pub(crate) use parse::parse;
 
-use assembler::vm::module::Constant;
+use vm::module::Constant;
 
 use crate::values::Kind;
 

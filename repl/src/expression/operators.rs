@@ -1,7 +1,7 @@
 //! Operators: the ops that they are, by the kinds of their operands.
 
 use assembler::builder::Reg;
-use assembler::vm::isa::*;
+use vm::isa::*;
 
 use super::compile::{Compiler, Typed};
 use super::{Binary, Expr, ExprKind, Wrong};

@@ -1,6 +1,6 @@
 //! Tokens to expressions.
 
-use assembler::vm::module::Constant;
+use vm::module::Constant;
 
 use super::lex::{Token, lex};
 use super::{Binary, Expr, ExprKind, Input, Wrong};

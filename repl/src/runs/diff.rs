@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assembler::vm::profiler::Kind;
+use profiler::Kind;
 
 use super::{Run, unit};
 use crate::render;
@@ -43,9 +43,8 @@ pub(crate) fn diff(before: &Run, after: &Run, kind: Kind, thresh: f64) -> Option
             *count = Some(count.unwrap_or(0).saturating_add(row.current));
         }
     }
-    let total = |mlmon: &assembler::vm::profiler::mlmon::Mlmon| {
-        mlmon.totals.total.saturating_add(mlmon.totals.total_gc)
-    };
+    let total =
+        |mlmon: &profiler::mlmon::Mlmon| mlmon.totals.total.saturating_add(mlmon.totals.total_gc);
     let (total_before, total_after) = (total(first), total(second));
     let smallest = thresh / 100.0 * total_before.max(total_after) as f64;
     let mut rows: Vec<(String, Pair)> = pairs.into_iter().collect();

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use assembler::vm::profiler::memory::report::{bytes_cells, interval, rounded, whole};
-use assembler::vm::profiler::memory::{HeapProfile, Measure, MemoryFile};
-use assembler::vm::profiler::sampling::Estimate;
+use profiler::memory::report::{bytes_cells, interval, rounded, whole};
+use profiler::memory::{HeapProfile, Measure, MemoryFile};
+use profiler::sampling::Estimate;
 
 use super::diff::Diff;
 use crate::render;
@@ -168,11 +168,11 @@ fn row(name: &str, before: Figure<'_>, after: Figure<'_>, is_exact: bool) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use assembler::vm::profiler::SourceMap;
-    use assembler::vm::profiler::memory::MemoryHeader;
-    use assembler::vm::profiler::memory::{MemoryProfile, MemorySite};
-    use assembler::vm::profiler::sampling::{CallTree, WordSampler};
-    use assembler::vm::profiler::{FIXED_NAMES, SourceId};
+    use profiler::SourceMap;
+    use profiler::memory::MemoryHeader;
+    use profiler::memory::{MemoryProfile, MemorySite};
+    use profiler::sampling::{CallTree, WordSampler};
+    use profiler::{FIXED_NAMES, SourceId};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use assembler::vm::profiler::{Kind, ProfileData, SourceId, SourceMap, Style};
+use profiler::{Kind, ProfileData, SourceId, SourceMap, Style};
 
 use super::{Run, of_node};
 use crate::render;

@@ -1,13 +1,13 @@
 //! Target `assembly`: any text. It is assembled, or there are errors that can be shown; what was
 //! assembled is written, printed, and assembled again to the same module.
 
-use repl::assembler::vm::host::STANDARD;
-use repl::assembler::vm::isa::OPS;
-use repl::assembler::vm::module::{read, write};
-use repl::assembler::vm::verify::verify;
-use repl::assembler::{
+use assembler::{
     AssembleOptions, MAX_DIAGNOSTICS, assemble, function_names, print, print_verified,
 };
+use vm::host::STANDARD;
+use vm::isa::OPS;
+use vm::module::{read, write};
+use vm::verify::verify;
 
 use super::examples::{options, texts};
 use super::input::Input;

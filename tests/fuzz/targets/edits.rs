@@ -1,9 +1,9 @@
 //! Programs made of an example by a row of edits. The edits are of ops, with targets that move
 //! with them, so that many of the results verify.
 
-use repl::assembler::vm::host::STANDARD;
-use repl::assembler::vm::isa::{OPS, Op, Operand, random_op};
-use repl::assembler::vm::module::{Constant, Function, HandlerRange, HostImport, Module};
+use vm::host::STANDARD;
+use vm::isa::{OPS, Op, Operand, random_op};
+use vm::module::{Constant, Function, HandlerRange, HostImport, Module};
 
 use super::examples::modules;
 use super::input::Input;

@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use repl::assembler::vm::module::Module;
-use repl::assembler::{AssembleOptions, TailCalls, assemble};
+use assembler::{AssembleOptions, TailCalls, assemble};
+use vm::module::Module;
 
 /// Name and text of an example.
 macro_rules! example {

@@ -5,16 +5,16 @@
 use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use repl::assembler::assemble;
-use repl::assembler::vm::host::{HostError, HostIo, Hosts, standard_signature};
-use repl::assembler::vm::memprof::Tracker;
-use repl::assembler::vm::module::{Module, read, write};
-use repl::assembler::vm::profiler::memory::MemoryFile;
-use repl::assembler::vm::profiler::memory::report::{self, MemoryReportOptions};
-use repl::assembler::vm::profiler::mlmon::Mlmon;
-use repl::assembler::vm::profiler::{Kind, Profile};
-use repl::assembler::vm::verify::{VerifiedModule, verify};
-use repl::assembler::vm::{RunError, Trap, Vm};
+use assembler::assemble;
+use profiler::memory::MemoryFile;
+use profiler::memory::report::{self, MemoryReportOptions};
+use profiler::mlmon::Mlmon;
+use profiler::{Kind, Profile};
+use vm::host::{HostError, HostIo, Hosts, standard_signature};
+use vm::memprof::Tracker;
+use vm::module::{Module, read, write};
+use vm::verify::{VerifiedModule, verify};
+use vm::{RunError, Trap, Vm};
 
 use super::edits::edited;
 use super::examples::{modules, options, texts};

@@ -1,9 +1,9 @@
 //! Target `module`: any bytes as a `.bc` file. They are read as they are, and again with checksums
 //! that match, for no mutation would ever get past those.
 
-use repl::assembler::vm::module::{self, MAGIC, Module, read, write};
-use repl::assembler::vm::verify::verify;
-use repl::assembler::{AssembleOptions, assemble, print_ops, print_verified};
+use assembler::{AssembleOptions, assemble, print_ops, print_verified};
+use vm::module::{self, MAGIC, Module, read, write};
+use vm::verify::verify;
 
 use super::examples::{modules, texts};
 

@@ -5,16 +5,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use repl::assembler::vm::module::Module;
-use repl::assembler::vm::profiler::memory::report::{self as memory_report, MemoryReportOptions};
-use repl::assembler::vm::profiler::memory::{Measure, MemoryFile};
-use repl::assembler::vm::profiler::mlmon::Mlmon;
-use repl::assembler::vm::profiler::report::{self, Options, parse_args};
-use repl::assembler::vm::profiler::{
-    Kind, Profile, SourceFilter, SourceMap, Style, parse_show_sources,
-};
-use repl::assembler::vm::verify::verify;
-use repl::assembler::vm::{Vm, VmConfig};
+use profiler::memory::report::{self as memory_report, MemoryReportOptions};
+use profiler::memory::{Measure, MemoryFile};
+use profiler::mlmon::Mlmon;
+use profiler::report::{self, Options, parse_args};
+use profiler::{Kind, Profile, SourceFilter, SourceMap, Style, parse_show_sources};
+use vm::module::Module;
+use vm::verify::verify;
+use vm::{Vm, VmConfig};
 
 use super::examples::modules;
 use super::input::Input;

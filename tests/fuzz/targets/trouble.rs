@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::panic::resume_unwind;
 use std::rc::Rc;
 
-use repl::assembler::vm::Interrupt;
-use repl::assembler::vm::memprof::{AllocInfo, GcEvent, Tracker};
+use vm::Interrupt;
+use vm::memprof::{AllocInfo, GcEvent, Tracker};
 
 use super::input::Input;
 

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use repl::assembler::vm::memprof::MemprofConfig;
-use repl::assembler::vm::profiler::{
-    Kind, KindSet, ManualTicks, Profile, SourceFilter, SourceMap, Style, TickSource,
-};
-use repl::assembler::vm::{GcStress, HeapConfig, VmConfig};
+use profiler::{Kind, KindSet, ManualTicks, Profile, SourceFilter, SourceMap, Style, TickSource};
+use vm::memprof::MemprofConfig;
+use vm::{GcStress, HeapConfig, VmConfig};
 
 use super::input::Input;
 
