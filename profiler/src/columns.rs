@@ -10,7 +10,7 @@ use crate::mlmon::{CountRow, Totals};
 use crate::{Kind, Node, ProfileData, SourceId, Style};
 
 /// The counts of one kind in a unit at one moment.
-pub(crate) struct Snapshot<'a> {
+pub(crate) struct Reading<'a> {
     style: Style,
     nodes: Vec<&'a Node>,
     own: Vec<u64>,
@@ -30,16 +30,16 @@ impl Sum {
     }
 }
 
-impl<'a> Snapshot<'a> {
+impl<'a> Reading<'a> {
     /// The counts of `kind` as they are now. Each counter is read once.
-    pub(crate) fn new(data: &'a ProfileData, kind: Kind) -> Snapshot<'a> {
+    pub(crate) fn new(data: &'a ProfileData, kind: Kind) -> Reading<'a> {
         let nodes = data.all_nodes();
         let count = |node: &&Node| match kind {
             Kind::Time => node.ticks.load(Relaxed),
             Kind::Alloc => node.bytes.load(Relaxed),
             Kind::Count => node.calls.load(Relaxed),
         };
-        Snapshot {
+        Reading {
             style: data.style(),
             own: nodes.iter().map(count).collect(),
             nodes,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::{fmt, io};
 
-use crate::columns::Snapshot;
+use crate::columns::Reading;
 use crate::context::Tree;
 use crate::cpu_time::{CpuTime, to_hundredths};
 use crate::mlmon::{CountRow, Mlmon, Totals};
@@ -123,10 +123,10 @@ impl ProfileData {
     /// The counts of one kind; of time, in ticks. The totals are the sums of the counts that are
     /// returned, so they agree even if the timer ticks meanwhile.
     pub fn counts(&self, kind: Kind) -> Counts {
-        let snapshot = Snapshot::new(self, kind);
-        let rows = snapshot.rows(self.nodes.len(), SourceId::index);
+        let reading = Reading::new(self, kind);
+        let rows = reading.rows(self.nodes.len(), SourceId::index);
         Counts {
-            totals: snapshot.totals(),
+            totals: reading.totals(),
             sources: rows.iter().map(|row| row.current).collect(),
             rows,
         }
@@ -143,15 +143,15 @@ impl ProfileData {
             let (data, map) = (self.nodes.len(), map.sources.len());
             return Err(SizeMismatch { data, map });
         }
-        let snapshot = Snapshot::new(self, kind);
+        let reading = Reading::new(self, kind);
         let name = |source: SourceId| map.sources[source.index()].name.index();
         let mut file = Mlmon {
             kind,
             style: self.style,
             magic: map.magic,
-            totals: snapshot.totals(),
-            sources: snapshot.rows(map.sources.len(), SourceId::index),
-            names: snapshot.rows(map.names.len(), name),
+            totals: reading.totals(),
+            sources: reading.rows(map.sources.len(), SourceId::index),
+            names: reading.rows(map.names.len(), name),
         };
         if kind == Kind::Time {
             to_hundredths(&mut file, map, self.cpu_ns());

@@ -29,7 +29,7 @@ impl CallId {
 /// let mut tree = CallTree::new();
 /// let main = tree.child(CallTree::ROOT, 10);
 /// let leaf = tree.child(main, 20);
-/// assert_eq!(tree.find(tree.probe(StackHash::EMPTY.call(10).call(20))), Some(leaf));
+/// assert_eq!(tree.find(tree.look_up(StackHash::EMPTY.call(10).call(20))), Some(leaf));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
@@ -92,7 +92,7 @@ impl Slot {
 
 /// The first look for a stack in a [`CallTree`].
 #[derive(Clone, Copy, Debug)]
-pub struct Probe {
+pub struct Lookup {
     hash: StackHash,
     place: usize,
     slot: Slot,
@@ -239,9 +239,9 @@ impl CallTree {
     /// Begins to look for the stack of this hash. What is read here is seldom in a cache when there
     /// are many stacks, so there should be other work to do before the answer is wanted.
     #[inline]
-    pub fn probe(&self, hash: StackHash) -> Probe {
+    pub fn look_up(&self, hash: StackHash) -> Lookup {
         let place = hash.place(self.table.len());
-        Probe {
+        Lookup {
             hash,
             place,
             slot: self.table[place],
@@ -254,8 +254,8 @@ impl CallTree {
     /// It is told by its hash alone: that any two of `n` stacks are taken for the same has a
     /// probability of a few times `n / 2^40`, some 10 in a million when the tree is full.
     #[inline]
-    pub fn find(&self, probe: Probe) -> Option<CallId> {
-        let Probe { hash, place, slot } = probe;
+    pub fn find(&self, lookup: Lookup) -> Option<CallId> {
+        let Lookup { hash, place, slot } = lookup;
         self.find_from(place, slot, |slot| slot.has_tag_of(hash))
     }
 
@@ -266,7 +266,7 @@ impl CallTree {
         let landmarks = around.iter().enumerate().rev();
         let landmarks = landmarks.filter(|(_, hash)| hash.is_landmark());
         landmarks.into_iter().find_map(|(index, &hash)| {
-            let id = self.find(self.probe(hash))?;
+            let id = self.find(self.look_up(hash))?;
             // Its hash was compared in part.
             (self.hash(id) == hash).then_some((index, id))
         })
@@ -339,7 +339,7 @@ impl CallTree {
     /// The node, if it has a place in the table.
     fn find_placed(&self, parent: CallId, site: u32) -> Option<CallId> {
         let hash = self.nodes[parent.index()].hash.call(site);
-        let Probe { place, slot, .. } = self.probe(hash);
+        let Lookup { place, slot, .. } = self.look_up(hash);
         self.find_from(place, slot, |slot| {
             let node = &self.nodes[slot.id().index()];
             slot.has_tag_of(hash) && node.parent == parent && node.site == site

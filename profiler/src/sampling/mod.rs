@@ -34,7 +34,7 @@ mod ln;
 mod rng;
 mod word_sampler;
 
-pub use call_tree::{CallId, CallTree, DEFAULT_NODE_LIMIT, MAX_NODES, Probe, StackHash};
+pub use call_tree::{CallId, CallTree, DEFAULT_NODE_LIMIT, Lookup, MAX_NODES, StackHash};
 pub use estimate::{BYTES_PER_WORD, Estimate, MIN_SAMPLES, RareSums, unseen95_bytes};
 pub use rng::{SplitMix64, Xoshiro256};
 pub use word_sampler::{InvalidRate, WordSampler};

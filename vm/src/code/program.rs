@@ -65,14 +65,14 @@ pub(crate) struct LoadedFunction {
     pub(crate) start: usize,
     /// For each of its words the op it belongs to.
     pub(crate) op_of_word: Vec<u32>,
-    pub(crate) handlers: Vec<LoadedHandler>,
+    pub(crate) handlers: Vec<ExceptionHandler>,
     /// For each op the node that its allocations are charged to, when that is known.
     pub(crate) nodes: Vec<*const Node>,
 }
 
 /// An exception handler in threaded code.
 #[derive(Clone)]
-pub(crate) struct LoadedHandler {
+pub(crate) struct ExceptionHandler {
     pub(crate) start_op: u32,
     pub(crate) end_op: u32,
     /// Where the handler starts.
@@ -224,7 +224,7 @@ impl LoadedFunction {
     }
 
     /// The handler that an exception raised by the op goes to.
-    pub(crate) fn handler_of(&self, op: u32) -> Option<&LoadedHandler> {
+    pub(crate) fn handler_of(&self, op: u32) -> Option<&ExceptionHandler> {
         self.handlers
             .iter()
             .find(|handler| handler.start_op <= op && op < handler.end_op)

@@ -164,11 +164,11 @@ impl Vm {
                 let start = [header, function.expose_provenance() as u64];
                 return self.build_small(&start, refs.len(), ints);
             }
-            ObjectData::RefArray(refs) => (Kind::RefArray, refs.len()),
-            ObjectData::IntArray(ints) => (Kind::IntArray, ints.len()),
-            ObjectData::FloatArray(floats) => (Kind::FloatArray, floats.len()),
-            ObjectData::ByteArray(bytes) => (Kind::ByteArray, bytes.len()),
-            ObjectData::Text(bytes) => (Kind::Text, bytes.len()),
+            ObjectData::RefArray(refs) => (ObjectKind::RefArray, refs.len()),
+            ObjectData::IntArray(ints) => (ObjectKind::IntArray, ints.len()),
+            ObjectData::FloatArray(floats) => (ObjectKind::FloatArray, floats.len()),
+            ObjectData::ByteArray(bytes) => (ObjectKind::ByteArray, bytes.len()),
+            ObjectData::Text(bytes) => (ObjectKind::Text, bytes.len()),
         };
         let built = match self.ctx.heap.try_array(kind, length, HeaderSource::NONE) {
             Some(built) => built,

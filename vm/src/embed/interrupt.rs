@@ -4,6 +4,8 @@ use std::num::NonZeroU8;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+#[cfg(doc)]
+use super::Vm;
 use crate::machine::{SIGNAL_BITS, SNAPSHOT};
 
 /// Asks a running machine to stop, from another thread or from a signal handler.
@@ -20,7 +22,6 @@ impl Interrupt {
     /// of machines ([`Vm::share_interrupt`]).
     ///
     /// [`Trap::Interrupted`]: crate::Trap::Interrupted
-    /// [`Vm::share_interrupt`]: crate::Vm::share_interrupt
     pub fn raise(&self, signal: NonZeroU8) {
         let raised = |word: u32| (word & SIGNAL_BITS == 0).then(|| word | u32::from(signal.get()));
         // It fails if something was raised before.

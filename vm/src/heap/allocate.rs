@@ -46,7 +46,7 @@ impl Heap {
     /// [`Heap::born`]. `source` goes into the header.
     pub(crate) fn try_array(
         &mut self,
-        kind: Kind,
+        kind: ObjectKind,
         length: usize,
         source: HeaderSource,
     ) -> Option<*mut u64> {
@@ -61,7 +61,7 @@ impl Heap {
             object.write(array_header(kind) | flags | source.bits());
             object.add(1).write(length as u64);
             // The last word of a byte array may be padding; equal strings have equal words.
-            if matches!(kind, Kind::ByteArray | Kind::Text) && length > 0 {
+            if matches!(kind, ObjectKind::ByteArray | ObjectKind::Text) && length > 0 {
                 object.byte_add(bytes - 8).write(0);
             }
         }
@@ -73,7 +73,7 @@ impl Heap {
     pub(crate) fn born(&mut self, object: *mut u64) {
         // SAFETY: the caller has just allocated and filled the object.
         let header = unsafe { *object };
-        if header & LARGE != 0 && Kind::RefArray.header_byte() == header as u8 & KIND_MASK {
+        if header & LARGE != 0 && ObjectKind::RefArray.header_byte() == header as u8 & KIND_MASK {
             self.remember_object(object);
         }
     }
@@ -100,14 +100,14 @@ impl Heap {
 
     /// A string that no collection moves or frees, for constants.
     pub(crate) fn static_text(&mut self, text: &[u8]) -> Result<Value, OutOfMemory> {
-        let bytes = array_bytes(Kind::Text, text.len()).unwrap_or(usize::MAX);
+        let bytes = array_bytes(ObjectKind::Text, text.len()).unwrap_or(usize::MAX);
         let region = Region::new(bytes).ok_or_else(|| self.out_of_memory(bytes))?;
         let object = region.start();
         // SAFETY: the region has room for the header, the length and the padded bytes; the last
         // word is zeroed first, for the padding, and written again when it is the length's.
         unsafe {
             object.byte_add(bytes - 8).write(0);
-            object.write(array_header(Kind::Text) | STATIC);
+            object.write(array_header(ObjectKind::Text) | STATIC);
             object.add(1).write(text.len() as u64);
             object
                 .add(2)
@@ -154,7 +154,7 @@ impl Heap {
     pub(crate) fn remember(&mut self, object: *mut u64, slot: *mut u64) {
         // SAFETY: the caller stores into this object, whose header it has read.
         let (header, length) = unsafe { (*object, *object.add(1)) };
-        let is_array = Kind::RefArray.header_byte() == header as u8 & KIND_MASK;
+        let is_array = ObjectKind::RefArray.header_byte() == header as u8 & KIND_MASK;
         let has_room = self.remembered_slots.len() < MAX_LOGGED_SLOTS;
         if is_array && length > SLOT_LOG_LENGTH && has_room {
             self.remembered_slots.push(slot);

@@ -27,7 +27,7 @@ use std::ptr;
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum ObjectKind {
     /// Reference fields, raw fields and a tag.
     Record = 0,
     /// A function and what it captured.
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
     Text = 6,
 }
 
-impl Kind {
+impl ObjectKind {
     /// The first byte of a header of this kind, but for its flags.
     pub(crate) const fn header_byte(self) -> u8 {
         1 | (self as u8) << 1
@@ -74,7 +74,7 @@ pub(crate) const STATIC: u64 = 1 << 8;
 
 /// The header of a record.
 pub(crate) const fn record_header(tag: u16, n_refs: u8, n_ints: u8) -> u64 {
-    Kind::Record.header_byte() as u64
+    ObjectKind::Record.header_byte() as u64
         | (n_refs as u64) << 16
         | (n_ints as u64) << 24
         | (tag as u64) << 32
@@ -82,7 +82,7 @@ pub(crate) const fn record_header(tag: u16, n_refs: u8, n_ints: u8) -> u64 {
 
 /// The header of a closure.
 pub(crate) const fn closure_header(n_refs: u8, n_ints: u8) -> u64 {
-    Kind::Closure.header_byte() as u64 | (n_refs as u64) << 32 | (n_ints as u64) << 40
+    ObjectKind::Closure.header_byte() as u64 | (n_refs as u64) << 32 | (n_ints as u64) << 40
 }
 
 /// The source that allocated an object, as headers hold it: 0 when nobody asks.
@@ -130,7 +130,7 @@ pub(crate) const AGE_SHIFT: u32 = 9;
 pub(crate) const MAX_AGE: u64 = 7;
 
 /// The header of an array or a string.
-pub(crate) const fn array_header(kind: Kind) -> u64 {
+pub(crate) const fn array_header(kind: ObjectKind) -> u64 {
     kind.header_byte() as u64
 }
 
@@ -181,7 +181,7 @@ impl Value {
 /// An object's shape: everything that a walk over it needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ObjectKind,
     /// Words of the whole object, header included.
     pub(crate) words: usize,
     /// The word at which its references start.
@@ -196,16 +196,16 @@ impl Shape {
     /// # Safety
     /// `object` is the start of an initialised object; its header may have been replaced since.
     pub(crate) unsafe fn of(object: *const u64, header: u64) -> Option<Self> {
-        let kind = Kind::from_header(header)?;
+        let kind = ObjectKind::from_header(header)?;
         let byte = |index: u32| (header >> (8 * index) & 0xff) as usize;
         // SAFETY: arrays have a length word, and this reads it of arrays only.
         let length = || unsafe { *object.add(1) } as usize;
         let (words, first_ref, n_refs) = match kind {
-            Kind::Record => (1 + byte(2) + byte(3), 1, byte(2)),
-            Kind::Closure => (2 + byte(4) + byte(5), 2, byte(4)),
-            Kind::RefArray => (2 + length(), 2, length()),
-            Kind::IntArray | Kind::FloatArray => (2 + length(), 2, 0),
-            Kind::ByteArray | Kind::Text => (2 + length().div_ceil(8), 2, 0),
+            ObjectKind::Record => (1 + byte(2) + byte(3), 1, byte(2)),
+            ObjectKind::Closure => (2 + byte(4) + byte(5), 2, byte(4)),
+            ObjectKind::RefArray => (2 + length(), 2, length()),
+            ObjectKind::IntArray | ObjectKind::FloatArray => (2 + length(), 2, 0),
+            ObjectKind::ByteArray | ObjectKind::Text => (2 + length().div_ceil(8), 2, 0),
         };
         Some(Self {
             kind,
@@ -217,9 +217,9 @@ impl Shape {
 }
 
 /// The bytes of an array of `length` elements; `None` when no memory could hold it.
-pub(crate) fn array_bytes(kind: Kind, length: usize) -> Option<usize> {
+pub(crate) fn array_bytes(kind: ObjectKind, length: usize) -> Option<usize> {
     let data = match kind {
-        Kind::ByteArray | Kind::Text => length.checked_next_multiple_of(8)?,
+        ObjectKind::ByteArray | ObjectKind::Text => length.checked_next_multiple_of(8)?,
         _ => length.checked_mul(8)?,
     };
     data.checked_add(16)

@@ -3,7 +3,7 @@
 
 use super::{HostCall, HostError};
 use crate::code::{LoadedFunction, signature_word};
-use crate::heap::{Kind, Value};
+use crate::heap::{ObjectKind, Value};
 use crate::interp::handlers::record::ref_field;
 use crate::memprof::{CallStack, ClosureTracker, MemprofConfig, MemprofError, StackFrame};
 use crate::safepoint::{sample_external, spend};
@@ -223,7 +223,8 @@ fn closure_signature(value: Value) -> Option<u32> {
     // SAFETY: a pointer points to a whole object; the second word of a closure points to its
     // function, which lives as long as the program.
     unsafe {
-        let is_closure = *object as u8 & crate::heap::KIND_MASK == Kind::Closure.header_byte();
+        let is_closure =
+            *object as u8 & crate::heap::KIND_MASK == ObjectKind::Closure.header_byte();
         let function = || &*(*object.add(1) as *const LoadedFunction);
         is_closure.then(|| function().signature_word)
     }

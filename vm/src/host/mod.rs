@@ -20,7 +20,7 @@ use policy::Place;
 use std::ffi::c_void;
 use std::path::Path;
 
-use crate::heap::{Kind, OutOfMemory, Value, array_bytes, bytes_of};
+use crate::heap::{ObjectKind, OutOfMemory, Value, array_bytes, bytes_of};
 use crate::isa::Signature;
 use crate::machine::{Context, Fault, HostTable, Machine, Obstacle, Trap};
 use crate::memprof::AllocOrigin;
@@ -306,8 +306,8 @@ impl HostCall {
         unsafe {
             let window = self.window();
             let register = u8::MAX - index;
-            let object = window.object(register, Kind::Text);
-            let object = object.or_else(|| window.object(register, Kind::ByteArray));
+            let object = window.object(register, ObjectKind::Text);
+            let object = object.or_else(|| window.object(register, ObjectKind::ByteArray));
             object
                 .map(|object| bytes_of(object))
                 .ok_or(HostError::Failed)
@@ -319,13 +319,16 @@ impl HostCall {
         if !self.has_ref(index) {
             return Err(HostError::Failed);
         }
-        let bytes = array_bytes(Kind::Text, text.len()).unwrap_or(usize::MAX);
+        let bytes = array_bytes(ObjectKind::Text, text.len()).unwrap_or(usize::MAX);
         // SAFETY: the context is the running machine's. The string is filled before anything
         // else is allocated.
         unsafe {
             let source = header_source(self.ctx(), self.caller.pc);
             let object = loop {
-                match (*self.ctx()).heap.try_array(Kind::Text, text.len(), source) {
+                match (*self.ctx())
+                    .heap
+                    .try_array(ObjectKind::Text, text.len(), source)
+                {
                     Some(object) => break object,
                     None => make_room(self.caller, bytes, AllocOrigin::Deserialised)?,
                 }

@@ -8,7 +8,7 @@ use super::lower::is_source;
 use super::plan::Plan;
 use super::{Charge, LoadConfig};
 use crate::code::{
-    FrameContexts, LoadedFunction, LoadedHandler, Mode, Word, base_source, signature_word,
+    ExceptionHandler, FrameContexts, LoadedFunction, Mode, Word, base_source, signature_word,
 };
 use crate::verify::VerifiedModule;
 
@@ -54,7 +54,7 @@ impl Finish<'_> {
                 .control_stacks
                 .top(stack)
                 .map_or(base, |(source, _)| source);
-            function.handlers.push(LoadedHandler {
+            function.handlers.push(ExceptionHandler {
                 start_op: op_at(range.start) as u32,
                 end_op: op_at(range.end) as u32,
                 target: &self.code[self.word_of_op[op_at(range.target)]],

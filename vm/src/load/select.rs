@@ -6,7 +6,7 @@ use super::Charge;
 use super::elided::is_tail_call;
 use super::lower::{Callee, Lowering};
 use crate::code::{Handler, Mode, signature_word};
-use crate::heap::{Kind, Value};
+use crate::heap::{ObjectKind, Value};
 use crate::interp::handlers::record::list_words;
 use crate::interp::handlers::{
     arithmetic as int, array, branch, call, charge, float, mode, record, text,
@@ -241,19 +241,19 @@ impl Lowering<'_> {
             },
             Op::GetTag { dst, record } => self.emit(record::tag, [dst.0, r(record.0), 0, 0], 0),
             Op::NewR { dst, length, fill } => {
-                let kind = Kind::RefArray.header_byte();
+                let kind = ObjectKind::RefArray.header_byte();
                 self.emit(array::new_r, [r(dst.0), length.0, r(fill.0), kind], source);
             },
             Op::NewI { dst, length, fill } => {
-                let kind = Kind::IntArray.header_byte();
+                let kind = ObjectKind::IntArray.header_byte();
                 self.emit(array::new_i, [r(dst.0), length.0, fill.0, kind], source);
             },
             Op::NewF { dst, length, fill } => {
-                let kind = Kind::FloatArray.header_byte();
+                let kind = ObjectKind::FloatArray.header_byte();
                 self.emit(array::new_f, [r(dst.0), length.0, fill.0, kind], source);
             },
             Op::NewB { dst, length, fill } => {
-                let kind = Kind::ByteArray.header_byte();
+                let kind = ObjectKind::ByteArray.header_byte();
                 self.emit(array::new_b, [r(dst.0), length.0, fill.0, kind], source);
             },
             Op::GetR { dst, array, index } => {
@@ -359,10 +359,12 @@ impl Lowering<'_> {
     fn data(&mut self, dst: u8, constant: u32) {
         let (kind, address, length) = match &self.module.constants[constant as usize] {
             Constant::Text(bytes) | Constant::Bytes(bytes) => {
-                (Kind::ByteArray, bytes.as_ptr(), bytes.len())
+                (ObjectKind::ByteArray, bytes.as_ptr(), bytes.len())
             }
-            Constant::Ints(values) => (Kind::IntArray, values.as_ptr().cast(), values.len()),
-            Constant::Floats(values) => (Kind::FloatArray, values.as_ptr().cast(), values.len()),
+            Constant::Ints(values) => (ObjectKind::IntArray, values.as_ptr().cast(), values.len()),
+            Constant::Floats(values) => {
+                (ObjectKind::FloatArray, values.as_ptr().cast(), values.len())
+            }
         };
         let operands = [r(dst), 0, 0, kind.header_byte()];
         self.emit(array::data, operands, self.header_source());

@@ -34,7 +34,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use profiler::Node;
 
 use crate::code::{Frame, Handler, OpWord, Pc};
-use crate::heap::{KIND_MASK, Kind, Value};
+use crate::heap::{KIND_MASK, ObjectKind, Value};
 
 /// The bit of the attention word that asks for a snapshot. The lowest eight hold the number of a
 /// signal that asks for the end.
@@ -223,7 +223,7 @@ impl Machine {
 
     /// The object of `r[operand]` when it is of this kind.
     #[inline(always)]
-    pub(crate) unsafe fn object(self, operand: u8, kind: Kind) -> Option<*mut u64> {
+    pub(crate) unsafe fn object(self, operand: u8, kind: ObjectKind) -> Option<*mut u64> {
         unsafe {
             let object = self.r(operand).object()?;
             (*object as u8 & KIND_MASK == kind.header_byte()).then_some(object)
@@ -236,7 +236,7 @@ impl Machine {
     pub(crate) unsafe fn element<T>(
         self,
         operand: u8,
-        kind: Kind,
+        kind: ObjectKind,
         index: u8,
     ) -> Result<*mut T, Fault> {
         unsafe {

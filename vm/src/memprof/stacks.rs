@@ -24,7 +24,7 @@
 //! by looking at those that are new and at a few dozen others ([`CallTree::nearest`]). If the last
 //! stack that was found parts from the new one nearby, the way from one to the other is taken.
 
-use profiler::sampling::{CallId, CallTree, Probe, StackHash};
+use profiler::sampling::{CallId, CallTree, Lookup, StackHash};
 
 use crate::code::{Frame, Pc, Program, ReturnTo, Site};
 
@@ -98,7 +98,7 @@ const N_COMPARED: usize = 8;
 /// A call stack that is looked for.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
-    probe: Probe,
+    lookup: Lookup,
     n_frames: usize,
     /// The innermost site.
     site: Site,
@@ -128,14 +128,14 @@ impl StackCache {
         let frames = unsafe { std::slice::from_raw_parts(first, n_frames) };
         let stack = self.walk(program, frames, n_known)?;
         let site = program.site(pc);
-        let probe = calls.probe(stack.call_at(site));
+        let lookup = calls.look_up(stack.call_at(site));
         let innermost = n_frames.saturating_sub(1 + TOP_GAP);
         if innermost + 1 >= n_known + MIN_DISTANCE {
             // SAFETY: the frames are whole, and those from `n_known` on are above all barriers.
             unsafe { set_barriers(program, first, n_known, innermost) };
         }
         Some(Wanted {
-            probe,
+            lookup,
             n_frames,
             site,
         })
@@ -149,7 +149,7 @@ impl StackCache {
         program: &Program,
         wanted: Wanted,
     ) -> CallId {
-        match calls.find(wanted.probe) {
+        match calls.find(wanted.lookup) {
             Some(call) => {
                 self.last = Some(LastStack::new(call, wanted.n_frames));
                 call

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::code::{LoadedFunction, Program};
-use crate::heap::{Kind, Shape, Value, bytes_of};
+use crate::heap::{ObjectKind, Shape, Value, bytes_of};
 
 /// How many objects are built or read before somebody is asked whether to go on.
 pub(crate) const CHECK_EVERY: usize = 1024;
@@ -193,24 +193,24 @@ impl Reader {
             }
             let ints = || (refs_end..shape.words).map(|index| word(index) as i64);
             match shape.kind {
-                Kind::Record => ObjectData::Record {
+                ObjectKind::Record => ObjectData::Record {
                     tag: (header >> 32) as u16,
                     refs,
                     ints: ints().collect(),
                 },
-                Kind::Closure => ObjectData::Closure {
+                ObjectKind::Closure => ObjectData::Closure {
                     function: (*(word(1) as *const LoadedFunction)).index,
                     refs,
                     ints: ints().collect(),
                 },
-                Kind::RefArray => ObjectData::RefArray(refs),
-                Kind::IntArray => ObjectData::IntArray(ints().collect()),
-                Kind::FloatArray => {
+                ObjectKind::RefArray => ObjectData::RefArray(refs),
+                ObjectKind::IntArray => ObjectData::IntArray(ints().collect()),
+                ObjectKind::FloatArray => {
                     let bits = ints().map(|bits| f64::from_bits(bits as u64));
                     ObjectData::FloatArray(bits.collect())
                 }
-                Kind::ByteArray => ObjectData::ByteArray(bytes_of(object).to_vec()),
-                Kind::Text => ObjectData::Text(bytes_of(object).to_vec()),
+                ObjectKind::ByteArray => ObjectData::ByteArray(bytes_of(object).to_vec()),
+                ObjectKind::Text => ObjectData::Text(bytes_of(object).to_vec()),
             }
         }
     }

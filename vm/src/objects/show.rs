@@ -1,6 +1,6 @@
 //! References as text, for messages.
 
-use crate::heap::{Kind, Shape, Value, bytes_of};
+use crate::heap::{ObjectKind, Shape, Value, bytes_of};
 
 /// How deep objects within objects are shown.
 const MAX_DEPTH: usize = 4;
@@ -22,7 +22,7 @@ pub(crate) fn record_int(value: Value, tag: u16) -> Option<u64> {
     unsafe {
         let header = *object;
         let shape = Shape::of(object, header)?;
-        let fits = shape.kind == Kind::Record && (header >> 32) as u16 == tag;
+        let fits = shape.kind == ObjectKind::Record && (header >> 32) as u16 == tag;
         let first_int = shape.first_ref + shape.n_refs;
         (fits && first_int < shape.words).then(|| *object.add(first_int))
     }
@@ -49,7 +49,7 @@ fn show_into(value: Value, depth: usize, text: &mut String) {
         let first_raw = shape.first_ref + shape.n_refs;
         let raw = (first_raw..shape.words).map(|index| *object.add(index));
         match shape.kind {
-            Kind::Text | Kind::ByteArray => {
+            ObjectKind::Text | ObjectKind::ByteArray => {
                 let bytes = bytes_of(object);
                 let shown = &bytes[..bytes.len().min(MAX_ELEMENTS)];
                 let _ = write!(text, "{:?}", String::from_utf8_lossy(shown));
@@ -58,11 +58,11 @@ fn show_into(value: Value, depth: usize, text: &mut String) {
                 }
                 return;
             }
-            Kind::Record => {
+            ObjectKind::Record => {
                 let _ = write!(text, "#{}(", *object >> 32 & 0xffff);
             }
-            Kind::Closure => text.push_str("closure("),
-            Kind::RefArray | Kind::IntArray | Kind::FloatArray => text.push('['),
+            ObjectKind::Closure => text.push_str("closure("),
+            ObjectKind::RefArray | ObjectKind::IntArray | ObjectKind::FloatArray => text.push('['),
         }
         let mut separator = "";
         for value in refs.take(MAX_ELEMENTS) {
@@ -72,15 +72,17 @@ fn show_into(value: Value, depth: usize, text: &mut String) {
         }
         for word in raw.take(MAX_ELEMENTS) {
             let _ = match shape.kind {
-                Kind::FloatArray => write!(text, "{separator}{:?}", f64::from_bits(word)),
+                ObjectKind::FloatArray => write!(text, "{separator}{:?}", f64::from_bits(word)),
                 _ => write!(text, "{separator}{}", word as i64),
             };
             separator = ", ";
         }
-        text.push(if matches!(shape.kind, Kind::Record | Kind::Closure) {
-            ')'
-        } else {
-            ']'
-        });
+        text.push(
+            if matches!(shape.kind, ObjectKind::Record | ObjectKind::Closure) {
+                ')'
+            } else {
+                ']'
+            },
+        );
     }
 }

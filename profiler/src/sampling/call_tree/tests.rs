@@ -29,9 +29,9 @@ fn random_stacks_are_interned() {
         let len = tree.len();
         let child = tree.child(id, site);
         let hash = tree.nodes[id.index()].hash.call(site);
-        assert_eq!(tree.find(tree.probe(hash)), Some(child));
+        assert_eq!(tree.find(tree.look_up(hash)), Some(child));
         let other = tree.nodes[id.index()].hash.call(site + 1);
-        assert_eq!(tree.find(tree.probe(other)), None);
+        assert_eq!(tree.find(tree.look_up(other)), None);
         let known = *model.entry((id, site)).or_insert(child);
         assert_eq!(child, known);
         assert_eq!(tree.len(), if model.len() == len { len + 1 } else { len });
@@ -61,10 +61,10 @@ fn stacks_on_the_way_to_others_are_the_same_as_those_asked_for() {
         let plain_inside = plain.child(plain_around, 9);
         assert_eq!((around, inside), (plain_around, plain_inside));
         assert_eq!(tree.hash(around), plain.hash(around));
-        assert_eq!(tree.find(tree.probe(tree.hash(inside))), Some(inside));
+        assert_eq!(tree.find(tree.look_up(tree.hash(inside))), Some(inside));
         if random.next_u64().is_multiple_of(4) {
             assert_eq!(tree.child(tree.parent(around), tree.site(around)), around);
-            assert_eq!(tree.find(tree.probe(tree.hash(around))), Some(around));
+            assert_eq!(tree.find(tree.look_up(tree.hash(around))), Some(around));
         }
     }
     assert_eq!(tree.len(), plain.len());

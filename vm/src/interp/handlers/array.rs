@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::ptr;
 
 use super::bulk;
-use crate::heap::{HeaderSource, Kind, LOG, Value, array_bytes};
+use crate::heap::{HeaderSource, LOG, ObjectKind, Value, array_bytes};
 use crate::machine::{Fault, Machine};
 use crate::safepoint::PART_BYTES;
 
@@ -37,7 +37,7 @@ handlers! {
     /// `r[a] = an array of i[b] references r[c]`. (In all of these `d` is the kind, for `bulk.rs`)
     fn new_r(m) {
         let w = m.word();
-        let array = allocate!(m, Kind::RefArray, m.i(w.b));
+        let array = allocate!(m, ObjectKind::RefArray, m.i(w.b));
         fill(array.add(2), m.i(w.b), m.r(w.c).0);
         (*m.ctx).heap.born(array);
         m.set_r(w.a, Value::pointer(array));
@@ -46,7 +46,7 @@ handlers! {
     /// `r[a] = an array of i[b] integers i[c]`
     fn new_i(m) {
         let w = m.word();
-        let array = allocate!(m, Kind::IntArray, m.i(w.b));
+        let array = allocate!(m, ObjectKind::IntArray, m.i(w.b));
         fill(array.add(2), m.i(w.b), m.i(w.c));
         m.set_r(w.a, Value::pointer(array));
         m.next()
@@ -54,7 +54,7 @@ handlers! {
     /// `r[a] = an array of i[b] doubles f[c]`
     fn new_f(m) {
         let w = m.word();
-        let array = allocate!(m, Kind::FloatArray, m.i(w.b));
+        let array = allocate!(m, ObjectKind::FloatArray, m.i(w.b));
         fill(array.add(2), m.i(w.b), m.i(w.c));
         m.set_r(w.a, Value::pointer(array));
         m.next()
@@ -62,7 +62,7 @@ handlers! {
     /// `r[a] = an array of i[b] bytes i[c]`
     fn new_b(m) {
         let w = m.word();
-        let array = allocate!(m, Kind::ByteArray, m.i(w.b));
+        let array = allocate!(m, ObjectKind::ByteArray, m.i(w.b));
         array.add(2).cast::<u8>().write_bytes(m.i(w.c) as u8, m.i(w.b) as usize);
         m.set_r(w.a, Value::pointer(array));
         m.next()
@@ -72,9 +72,9 @@ handlers! {
         let w = m.word();
         let source = (*m.pc.add(1)).data;
         if source.y > SHORT_LENGTH { return m.enter(bulk::data_long); }
-        let kind = Kind::from_header(w.d as u64).unwrap_unchecked();
+        let kind = ObjectKind::from_header(w.d as u64).unwrap_unchecked();
         let array = allocate!(m, kind, source.y);
-        let size = if kind == Kind::ByteArray { 1 } else { 8 };
+        let size = if kind == ObjectKind::ByteArray { 1 } else { 8 };
         let bytes = source.y as usize * size;
         array.add(2).cast::<u8>().copy_from_nonoverlapping(source.x as *const u8, bytes);
         m.set_r(w.a, Value::pointer(array));
@@ -83,7 +83,7 @@ handlers! {
     /// `r[a] = r[b][i[c]]`
     fn get_r(m) {
         let w = m.word();
-        match m.element::<u64>(w.b, Kind::RefArray, w.c) {
+        match m.element::<u64>(w.b, ObjectKind::RefArray, w.c) {
             Ok(slot) => { m.set_r(w.a, Value(*slot)); m.next() }
             Err(fault) => m.fault(fault),
         }
@@ -91,7 +91,7 @@ handlers! {
     /// `i[a] = r[b][i[c]]`
     fn get_i(m) {
         let w = m.word();
-        match m.element::<u64>(w.b, Kind::IntArray, w.c) {
+        match m.element::<u64>(w.b, ObjectKind::IntArray, w.c) {
             Ok(slot) => { m.set_i(w.a, *slot); m.next() }
             Err(fault) => m.fault(fault),
         }
@@ -99,7 +99,7 @@ handlers! {
     /// `f[a] = r[b][i[c]]`
     fn get_f(m) {
         let w = m.word();
-        match m.element::<u64>(w.b, Kind::FloatArray, w.c) {
+        match m.element::<u64>(w.b, ObjectKind::FloatArray, w.c) {
             Ok(slot) => { m.set_i(w.a, *slot); m.next() }
             Err(fault) => m.fault(fault),
         }
@@ -107,9 +107,9 @@ handlers! {
     /// `i[a] = r[b][i[c]]`, of bytes or of a string
     fn get_b(m) {
         let w = m.word();
-        match m.element::<u8>(w.b, Kind::ByteArray, w.c) {
+        match m.element::<u8>(w.b, ObjectKind::ByteArray, w.c) {
             Ok(slot) => { m.set_i(w.a, *slot as u64); m.next() }
-            Err(Fault::WrongKind) => match m.element::<u8>(w.b, Kind::Text, w.c) {
+            Err(Fault::WrongKind) => match m.element::<u8>(w.b, ObjectKind::Text, w.c) {
                 Ok(slot) => { m.set_i(w.a, *slot as u64); m.next() }
                 Err(fault) => m.fault(fault),
             },
@@ -119,7 +119,7 @@ handlers! {
     /// `r[a][i[b]] = r[c]`
     fn set_r(m) {
         let w = m.word();
-        match m.element::<u64>(w.a, Kind::RefArray, w.b) {
+        match m.element::<u64>(w.a, ObjectKind::RefArray, w.b) {
             Ok(_) if *m.r(w.a).object().unwrap_unchecked() & LOG != 0 => {
                 m.enter(remember_set_r)
             }
@@ -141,7 +141,7 @@ handlers! {
     /// `r[a][i[b]] = i[c]`
     fn set_i(m) {
         let w = m.word();
-        match m.element::<u64>(w.a, Kind::IntArray, w.b) {
+        match m.element::<u64>(w.a, ObjectKind::IntArray, w.b) {
             Ok(slot) => { *slot = m.i(w.c); m.next() }
             Err(fault) => m.fault(fault),
         }
@@ -149,7 +149,7 @@ handlers! {
     /// `r[a][i[b]] = f[c]`
     fn set_f(m) {
         let w = m.word();
-        match m.element::<u64>(w.a, Kind::FloatArray, w.b) {
+        match m.element::<u64>(w.a, ObjectKind::FloatArray, w.b) {
             Ok(slot) => { *slot = m.i(w.c); m.next() }
             Err(fault) => m.fault(fault),
         }
@@ -157,7 +157,7 @@ handlers! {
     /// `r[a][i[b]] = the low byte of i[c]`
     fn set_b(m) {
         let w = m.word();
-        match m.element::<u8>(w.a, Kind::ByteArray, w.b) {
+        match m.element::<u8>(w.a, ObjectKind::ByteArray, w.b) {
             Ok(slot) => { *slot = m.i(w.c) as u8; m.next() }
             Err(fault) => m.fault(fault),
         }
@@ -187,8 +187,8 @@ handlers! {
     }
 }
 
-const RECORD: u8 = Kind::Record.header_byte();
-const CLOSURE: u8 = Kind::Closure.header_byte();
+const RECORD: u8 = ObjectKind::Record.header_byte();
+const CLOSURE: u8 = ObjectKind::Closure.header_byte();
 
 #[inline(always)]
 unsafe fn kind_byte(object: *mut u64) -> u8 {
@@ -241,9 +241,10 @@ pub(super) unsafe fn checked_copy(m: Machine) -> Result<Copy, Fault> {
             return Err(Fault::WrongKind);
         };
         let (to_kind, from_kind) = (kind_byte(to), kind_byte(from));
-        let is_text_to_bytes =
-            to_kind == Kind::ByteArray.header_byte() && from_kind == Kind::Text.header_byte();
-        let is_array = !matches!(to_kind, RECORD | CLOSURE) && to_kind != Kind::Text.header_byte();
+        let is_text_to_bytes = to_kind == ObjectKind::ByteArray.header_byte()
+            && from_kind == ObjectKind::Text.header_byte();
+        let is_array =
+            !matches!(to_kind, RECORD | CLOSURE) && to_kind != ObjectKind::Text.header_byte();
         if !is_array || !(to_kind == from_kind || is_text_to_bytes) {
             return Err(Fault::WrongKind);
         }
@@ -256,11 +257,11 @@ pub(super) unsafe fn checked_copy(m: Machine) -> Result<Copy, Fault> {
         if !fits(to, to_index) || !fits(from, from_index) {
             return Err(Fault::IndexOutOfBounds);
         }
-        let is_bytes = to_kind == Kind::ByteArray.header_byte();
+        let is_bytes = to_kind == ObjectKind::ByteArray.header_byte();
         let size = if is_bytes { 1 } else { 8 };
         let element =
             |array: *mut u64, index: u64| array.add(2).cast::<u8>().add(index as usize * size);
-        let has_refs = to_kind == Kind::RefArray.header_byte();
+        let has_refs = to_kind == ObjectKind::RefArray.header_byte();
         Ok(Copy {
             to: element(to, to_index),
             from: element(from, from_index),

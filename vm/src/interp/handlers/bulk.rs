@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::array::checked_copy;
-use crate::heap::{HeaderSource, Kind, Value, array_bytes, bytes_of};
+use crate::heap::{HeaderSource, ObjectKind, Value, array_bytes, bytes_of};
 use crate::machine::{Fault, Machine, Obstacle};
 use crate::safepoint::{Way, in_parts, way_after};
 
@@ -40,13 +40,13 @@ handlers! {
 outlined! {
     fn make_long(m) -> Way {
         let w = m.word();
-        let kind = Kind::from_header(w.d as u64).unwrap_unchecked();
+        let kind = ObjectKind::from_header(w.d as u64).unwrap_unchecked();
         let element = match kind {
-            Kind::RefArray => m.r(w.c).0,
+            ObjectKind::RefArray => m.r(w.c).0,
             _ => m.i(w.c),
         };
         let made = make_array(m, kind, m.i(w.b), |elements, range| match kind {
-            Kind::ByteArray => elements.add(range.start).write_bytes(element as u8, range.len()),
+            ObjectKind::ByteArray => elements.add(range.start).write_bytes(element as u8, range.len()),
             _ => {
                 let slots = elements.add(range.start).cast::<u64>();
                 std::slice::from_raw_parts_mut(slots, range.len() / 8).fill(element);
@@ -57,7 +57,7 @@ outlined! {
     fn copy_data(m) -> Way {
         let source = (*m.pc.add(1)).data;
         let from = source.x as *const u8;
-        let kind = Kind::from_header(m.word().d as u64).unwrap_unchecked();
+        let kind = ObjectKind::from_header(m.word().d as u64).unwrap_unchecked();
         let made = make_array(m, kind, source.y, |elements, range| {
             let to = elements.add(range.start);
             to.copy_from_nonoverlapping(from.add(range.start), range.len());
@@ -83,7 +83,7 @@ outlined! {
     }
     fn compare_parts(m) -> Way {
         let w = m.word();
-        let (Some(lhs), Some(rhs)) = (m.object(w.b, Kind::Text), m.object(w.c, Kind::Text)) else {
+        let (Some(lhs), Some(rhs)) = (m.object(w.b, ObjectKind::Text), m.object(w.c, ObjectKind::Text)) else {
             return way_after(m, Err(Obstacle::Fault(Fault::WrongKind)));
         };
         let (lhs, rhs) = (bytes_of(lhs), bytes_of(rhs));
@@ -102,7 +102,7 @@ outlined! {
 /// Allocates an array for `r[a]` and lets `write` fill it, range of bytes by range.
 unsafe fn make_array(
     m: Machine,
-    kind: Kind,
+    kind: ObjectKind,
     length: u64,
     mut write: impl FnMut(*mut u8, Range<usize>),
 ) -> Result<Way, Obstacle> {
@@ -111,7 +111,7 @@ unsafe fn make_array(
     }
     let length = length as usize;
     let bytes = array_bytes(kind, length).unwrap_or(usize::MAX);
-    let element_bytes = if kind == Kind::ByteArray { 1 } else { 8 };
+    let element_bytes = if kind == ObjectKind::ByteArray { 1 } else { 8 };
     // SAFETY: as for all handlers; the ranges lie within the elements.
     unsafe {
         let source = HeaderSource::of_operand(m.word().e);

@@ -10,7 +10,7 @@ use profiler::{Node, SourceId};
 
 use super::mode;
 use crate::code::{Frame, LoadedFunction, Pc};
-use crate::heap::{Kind, Value};
+use crate::heap::{ObjectKind, Value};
 use crate::interp::slow;
 use crate::machine::Fault;
 use crate::machine::{Exit, Machine};
@@ -169,7 +169,7 @@ unsafe fn callee(
 ) -> Option<(Value, *const LoadedFunction)> {
     // SAFETY: a closure's second word points to its function, which lives as long as the program.
     unsafe {
-        let closure = m.object(operand, Kind::Closure)?;
+        let closure = m.object(operand, ObjectKind::Closure)?;
         let function = *closure.add(1) as *const LoadedFunction;
         let fits = (*function).signature_word == signature as u32;
         fits.then(|| (Value::pointer(closure), function))

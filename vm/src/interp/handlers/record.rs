@@ -2,7 +2,7 @@
 
 use super::charge;
 use crate::code::Pc;
-use crate::heap::{Kind, LOG, Value, closure_header, record_header};
+use crate::heap::{LOG, ObjectKind, Value, closure_header, record_header};
 use crate::machine::Fault;
 use crate::machine::Machine;
 
@@ -108,7 +108,7 @@ handlers! {
     /// `i[a] = the tag of r[b]`
     fn tag(m) {
         let w = m.word();
-        match m.object(w.b, Kind::Record) {
+        match m.object(w.b, ObjectKind::Record) {
             Some(record) if !m.r(w.b).is_null() => {
                 m.set_i(w.a, *record >> 32 & 0xffff);
                 m.next()
@@ -119,7 +119,7 @@ handlers! {
     /// `r[a] = r[b].captured refs[c]`
     fn cap_r(m) {
         let w = m.word();
-        match m.object(w.b, Kind::Closure) {
+        match m.object(w.b, ObjectKind::Closure) {
             Some(closure) if (w.c as u64) < *closure >> 32 & 0xff => {
                 m.set_r(w.a, Value(*closure.add(2 + w.c as usize)));
                 m.next()
@@ -130,7 +130,7 @@ handlers! {
     /// `i[a] = r[b].captured ints[c]`
     fn cap_i(m) {
         let w = m.word();
-        match m.object(w.b, Kind::Closure) {
+        match m.object(w.b, ObjectKind::Closure) {
             Some(closure) if (w.c as u64) < *closure >> 40 & 0xff => {
                 let refs = *closure >> 32 & 0xff;
                 m.set_i(w.a, *closure.add(2 + refs as usize + w.c as usize));

@@ -2,7 +2,7 @@
 //! native stack is not needed by the loop.
 
 use super::bulk;
-use crate::heap::{HeaderSource, Kind, Value, array_bytes, bytes_of};
+use crate::heap::{HeaderSource, ObjectKind, Value, array_bytes, bytes_of};
 use crate::machine::{Fault, Machine, Obstacle};
 use crate::safepoint::{PART_BYTES, Way, in_parts, way_after};
 
@@ -20,7 +20,7 @@ handlers! {
     /// `i[a] = the order of r[b] and r[c]`
     fn cmp(m) {
         let w = m.word();
-        match (m.object(w.b, Kind::Text), m.object(w.c, Kind::Text)) {
+        match (m.object(w.b, ObjectKind::Text), m.object(w.c, ObjectKind::Text)) {
             (Some(lhs), Some(rhs)) if (*lhs.add(1)).min(*rhs.add(1)) > PART_BYTES as u64 => {
                 m.enter(bulk::compare_long)
             }
@@ -34,7 +34,7 @@ handlers! {
     /// `i[a] = the integer in r[c], i[b] = whether there is one`
     fn int_of_str(m) {
         let w = m.word();
-        let Some(text) = m.object(w.c, Kind::Text) else { return m.fault(Fault::WrongKind) };
+        let Some(text) = m.object(w.c, ObjectKind::Text) else { return m.fault(Fault::WrongKind) };
         let (ok, number) = parse_int(text);
         m.set_i(w.a, number);
         m.set_i(w.b, ok as u64);
@@ -43,7 +43,7 @@ handlers! {
     /// `f[a] = the number in r[c], i[b] = whether there is one`
     fn float_of_str(m) {
         let w = m.word();
-        let Some(text) = m.object(w.c, Kind::Text) else { return m.fault(Fault::WrongKind) };
+        let Some(text) = m.object(w.c, ObjectKind::Text) else { return m.fault(Fault::WrongKind) };
         let (ok, number) = parse_float(text);
         m.set_f(w.a, number);
         m.set_i(w.b, ok as u64);
@@ -57,8 +57,8 @@ unsafe fn make(m: Machine, parts: &[&[u8]]) -> Way {
     // SAFETY: as for all handlers. The parts do not move: nothing is collected here.
     unsafe {
         let source = HeaderSource::of_operand(m.word().e);
-        let bytes = array_bytes(Kind::Text, length).unwrap_or(usize::MAX);
-        let Some(text) = (*m.ctx).heap.try_array(Kind::Text, length, source) else {
+        let bytes = array_bytes(ObjectKind::Text, length).unwrap_or(usize::MAX);
+        let Some(text) = (*m.ctx).heap.try_array(ObjectKind::Text, length, source) else {
             (*m.ctx).control.request_bytes = bytes;
             return Way::Collect;
         };
@@ -89,14 +89,14 @@ unsafe fn fault(m: Machine, fault: Fault) -> Way {
 outlined! {
     fn concatenate(m) -> Way {
         let w = m.word();
-        let (Some(lhs), Some(rhs)) = (m.object(w.b, Kind::Text), m.object(w.c, Kind::Text)) else {
+        let (Some(lhs), Some(rhs)) = (m.object(w.b, ObjectKind::Text), m.object(w.c, ObjectKind::Text)) else {
             return fault(m, Fault::WrongKind);
         };
         make(m, &[bytes_of(lhs), bytes_of(rhs)])
     }
     fn substring(m) -> Way {
         let w = m.word();
-        let Some(text) = m.object(w.b, Kind::Text) else { return fault(m, Fault::WrongKind) };
+        let Some(text) = m.object(w.b, ObjectKind::Text) else { return fault(m, Fault::WrongKind) };
         let (index, count) = (m.i(w.c), m.i(w.d));
         let end = index.checked_add(count);
         let Some(part) = end.and_then(|end| bytes_of(text).get(index as usize..end as usize)) else {
@@ -113,7 +113,7 @@ outlined! {
         make(m, &[digits.as_bytes()])
     }
     fn text_of_bytes(m) -> Way {
-        let Some(array) = m.object(m.word().b, Kind::ByteArray) else {
+        let Some(array) = m.object(m.word().b, ObjectKind::ByteArray) else {
             return fault(m, Fault::WrongKind);
         };
         make(m, &[bytes_of(array)])
