@@ -423,10 +423,17 @@ mod tests {
     #[test]
     fn a_number_must_fit() {
         check(
-            "99999999999999999999\n1z 2z",
-            expect![
-                "Newline error: `99999999999999999999` is no 64-bit number error: `1z` is no 64-bit number"
-            ],
+            "99999999999999999999",
+            expect!["error: `99999999999999999999` is no 64-bit number"],
+        );
+        check("1z", expect!["error: `1z` is no 64-bit number"]);
+    }
+
+    #[test]
+    fn of_a_line_the_first_error_is_told() {
+        check(
+            "1z # 2z\n3z",
+            expect!["Newline error: `1z` is no 64-bit number error: `3z` is no 64-bit number"],
         );
     }
 
