@@ -426,7 +426,15 @@ mod tests {
             "99999999999999999999",
             expect!["error: `99999999999999999999` is no 64-bit number"],
         );
-        check("1z 2z", expect!["error: `1z` is no 64-bit number"]);
+        check("1z", expect!["error: `1z` is no 64-bit number"]);
+    }
+
+    #[test]
+    fn of_a_line_the_first_error_is_told() {
+        check(
+            "1z # 2z\n3z",
+            expect!["Newline error: `1z` is no 64-bit number error: `3z` is no 64-bit number"],
+        );
     }
 
     #[test]

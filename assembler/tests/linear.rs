@@ -74,13 +74,9 @@ fn body(count: usize, line: impl Fn(usize) -> String) -> String {
 
 /// Functions within functions, as deep as they may nest, then `rest` in the innermost.
 fn nested_functions(name: &str, rest: &str) -> String {
-    let mut text = String::new();
-    for _ in 0..60 {
-        text.push_str(&format!("fun {name}() {{\n"));
-    }
-    text += rest;
-    (0..60).for_each(|_| text.push_str("ret\n}\n"));
-    text + "fun main() {\nret\n}\n"
+    let begins = format!("fun {name}() {{\n").repeat(60);
+    let ends = "ret\n}\n".repeat(60);
+    format!("{begins}{rest}{ends}fun main() {{\nret\n}}\n")
 }
 
 /// Texts of about `size` bytes of a shape that was, or might be, worst for some step.
