@@ -158,7 +158,7 @@ fn seeds_of(number: u8, module: &Module) -> [Vec<u8>; 2] {
     let config = VmConfig {
         fuel: Some(20_000),
         profile: Some(profile.clone()),
-        census: number % 3 == 0,
+        census: number.is_multiple_of(3),
         sampling: Some(super::ways::sampling(0.05)),
         ..VmConfig::default()
     };

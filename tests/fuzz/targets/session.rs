@@ -90,7 +90,8 @@ fn is_harmless(entry: &str) -> bool {
     let is_any = |word: &str, of: &[&str]| of.iter().any(|one| one.starts_with(word));
     let mut words = command.split_whitespace();
     let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or("none"));
-    !is_any(first, &COMMANDS) && !("prof".starts_with(first) && is_any(second, &OF_PROFILES))
+    let is_of_profiles = "prof".starts_with(first) && is_any(second, &OF_PROFILES);
+    !is_any(first, &COMMANDS) && !is_of_profiles
 }
 
 /// An expression of integers and its value; with calls of the functions defined at the start, if
