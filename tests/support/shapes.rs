@@ -18,7 +18,10 @@ pub type Shape = (&'static str, fn(usize) -> Module);
 pub const SHAPES: &[Shape] = &[
     ("tails that drop registers", dropping_tails),
     ("enters in a handler's range", deep_stacks),
-    ("enters, leaves and enters in a handler's range", zigzag_stacks),
+    (
+        "enters, leaves and enters in a handler's range",
+        zigzag_stacks,
+    ),
     ("handlers over everything", wide_handlers),
     ("handlers within handlers", nested_handlers),
     ("handlers of one op each", chained_handlers),
