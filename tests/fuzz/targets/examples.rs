@@ -35,8 +35,8 @@ pub const EXAMPLES: [(&str, &str); 15] = [
     example!("word-count"),
 ];
 
-/// Programs for what has to be seen to between two ops: work in parts, callbacks of memory profiles,
-/// units, exceptions out of all of them.
+/// Programs for what has to be seen to between two ops: work in parts, callbacks of memory
+/// profiles, units, exceptions out of all of them.
 const SEEDS: [&str; 6] = [
     include_str!("../seeds/bulk.asm"),
     include_str!("../seeds/callbacks.asm"),
@@ -56,8 +56,8 @@ pub fn texts() -> Vec<&'static str> {
 const SHAPE_BYTES: usize = 300;
 
 /// All programs as modules, each with options of its own so that branches are sources, calls are
-/// tail calls and functions are inlined in some; behind them, programs whose shape is hard to verify
-/// or load.
+/// tail calls and functions are inlined in some; behind them, programs whose shape is hard to
+/// verify or load.
 pub fn modules() -> &'static [Module] {
     static MODULES: LazyLock<Vec<Module>> = LazyLock::new(|| {
         let numbered = (0_u32..).zip(texts());

@@ -47,7 +47,7 @@ fn check(bytes: &[u8]) -> bool {
     true
 }
 
-/// The same file with the checksums of its sections as they should be, as far as there are sections.
+/// The same file with checksums of its sections that match, as far as there are sections.
 pub fn with_right_checksums(bytes: &[u8]) -> Vec<u8> {
     let mut fixed = bytes.to_vec();
     let mut at = bytes.len() - module::strip_interpreter_line(bytes).len() + MAGIC.len() + 4;
