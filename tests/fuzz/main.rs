@@ -104,33 +104,33 @@ fn try_input(target: &Target, input: &[u8], what: &str) -> bool {
 
 #[test]
 fn files_are_refused_or_come_back_as_they_were() {
-    try_target("module", [2_000, 100_000], 2);
+    try_target("module", [2_000, 50_000], 2);
 }
 
 #[test]
 fn programs_do_the_same_in_all_ways() {
-    try_target("machine", [3_000, 100_000], 10);
+    try_target("machine", [6_000, 100_000], 10);
 }
 
 #[test]
 fn texts_are_refused_or_come_back_as_they_were() {
-    try_target("assembly", [2_000, 50_000], 2);
+    try_target("assembly", [2_000, 25_000], 2);
 }
 
 #[test]
 fn profiles_are_refused_or_reported() {
-    try_target("profiles", [2_000, 50_000], 10);
+    try_target("profiles", [2_000, 25_000], 10);
 }
 
 #[test]
 fn entries_are_answered() {
-    try_target("session", [300, 10_000], 80);
+    try_target("session", [300, 5_000], 80);
 }
 
 #[test]
 fn random_bytes_are_refused_or_answered() {
     let mut random = Random(campaign::first_seed(1));
-    for number in 0..campaign::size(2_000, 50_000) {
+    for number in 0..campaign::size(2_000, 25_000) {
         let length = random.below(200);
         let bytes: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
         for target in &targets::TARGETS {

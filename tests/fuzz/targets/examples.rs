@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use assembler::{AssembleOptions, TailCalls, assemble};
 use vm::module::Module;
 
+use super::shapes::{SHAPES, TOO_INTERTWINED};
+
 /// Name and text of an example.
 macro_rules! example {
     ($name:literal) => {
@@ -33,8 +35,8 @@ pub const EXAMPLES: [(&str, &str); 15] = [
     example!("word-count"),
 ];
 
-/// Programs for what has to be seen to between two ops: work in parts, callbacks of memory profiles,
-/// units, exceptions out of all of them.
+/// Programs for what has to be seen to between two ops: work in parts, callbacks of memory
+/// profiles, units, exceptions out of all of them.
 const SEEDS: [&str; 6] = [
     include_str!("../seeds/bulk.asm"),
     include_str!("../seeds/callbacks.asm"),
@@ -50,15 +52,22 @@ pub fn texts() -> Vec<&'static str> {
     examples.chain(SEEDS).collect()
 }
 
+/// About how many bytes of code a program of a hard shape has.
+const SHAPE_BYTES: usize = 300;
+
 /// All programs as modules, each with options of its own so that branches are sources, calls are
-/// tail calls and functions are inlined in some.
+/// tail calls and functions are inlined in some; behind them, programs whose shape is hard to
+/// verify or load.
 pub fn modules() -> &'static [Module] {
     static MODULES: LazyLock<Vec<Module>> = LazyLock::new(|| {
         let numbered = (0_u32..).zip(texts());
         let assembled = numbered.map(|(number, text)| {
             assemble(text, &options(number)).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"))
         });
-        assembled.collect()
+        let shapes = SHAPES.iter().chain(TOO_INTERTWINED);
+        assembled
+            .chain(shapes.map(|(_, make)| make(SHAPE_BYTES)))
+            .collect()
     });
     &MODULES
 }

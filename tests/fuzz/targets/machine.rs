@@ -68,12 +68,15 @@ pub fn run_everywhere(file: &[u8]) -> bool {
 /// The examples as edits, files and texts, each in some ways.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
-    for (number, (module, text)) in (0_u8..).zip(modules().iter().zip(texts())) {
+    let texts = texts().into_iter().map(Some).chain(std::iter::repeat(None));
+    for (number, (module, text)) in (0_u8..).zip(modules().iter().zip(texts)) {
         let ways = (0..N_WAYS * WAY_BYTES).map(|at| number.wrapping_mul(37) ^ (at as u8) << 4);
         let ways: Vec<u8> = ways.collect();
         seeds.push([&[0], ways.as_slice(), &[number]].concat());
         seeds.push([&[1], ways.as_slice(), &write(module)].concat());
-        seeds.push([&[2], ways.as_slice(), &[number], text.as_bytes()].concat());
+        if let Some(text) = text {
+            seeds.push([&[2], ways.as_slice(), &[number], text.as_bytes()].concat());
+        }
     }
     seeds
 }
@@ -83,13 +86,13 @@ fn run_in(module: Module, ways: &[Way]) -> bool {
         return false;
     };
     let program = Program::new(module);
-    let Some(plain) = program.run(&Way::PLAIN) else {
+    let plain = program.run(&Way::PLAIN);
+    let Some(first) = &plain.first else {
         return true;
     };
+    program.compare_all(first, &plain, &Way::PLAIN);
     for way in ways {
-        if let Some(seen) = program.run(way) {
-            program.compare(&plain, &seen, way);
-        }
+        program.compare_all(first, &program.run(way), way);
     }
     true
 }
@@ -112,8 +115,15 @@ struct Seen {
     output: String,
     allocated_bytes: u64,
     is_out_of_memory: bool,
-    /// The same of the run that follows on the same machine, unless the program has state.
-    next: Option<Box<Seen>>,
+}
+
+/// What was seen of two runs on one machine.
+#[derive(Default)]
+struct Runs {
+    /// Of the first, unless it was disturbed, or no machine could be made.
+    first: Option<Seen>,
+    /// Of the second, unless the first has left something behind for it.
+    second: Option<Seen>,
 }
 
 impl Program {
@@ -130,42 +140,43 @@ impl Program {
         }
     }
 
-    /// Runs twice on one machine, with the way's trouble in the first run; what was seen, unless
-    /// the trouble changed the first run or no machine can be made.
-    fn run(&self, way: &Way) -> Option<Seen> {
+    /// Runs twice on one machine, with the way's trouble in the first run.
+    fn run(&self, way: &Way) -> Runs {
         let map = self.module.source_map();
         let (config, profile) = way.config(&map);
         let output = Output::default();
-        let mut vm = Vm::new(self.module.clone(), hosts(&output), config).ok()?;
+        let Ok(mut vm) = Vm::new(self.module.clone(), hosts(&output), config) else {
+            return Runs::default();
+        };
         let mut choices = Input::new(&way.trouble);
         let trouble = Trouble::new(&mut choices, vm.interrupt());
         if let Some(config) = way.tracker {
             output.disturb(trouble.clone());
             let tracker: Box<dyn Tracker> = Box::new(trouble.clone());
-            vm.memprof_start(config, tracker).ok()?;
+            let started = vm.memprof_start(config, tracker);
+            started.expect("rates are right, and the profile need not be the only one");
             vm.on_snapshot(|snapshot| {
                 snapshot.data();
                 snapshot.memory_file("program");
             });
         }
         let first = catch_unwind(AssertUnwindSafe(|| self.see(&mut vm, &output)));
-        let mut first = match first {
+        let first = match first {
             Ok(seen) => Some(seen),
             Err(payload) if payload.is::<Carried>() => None,
             Err(payload) => resume_unwind(payload),
         };
         // A snapshot finds out what is alive, and so is a collection.
         let is_seen = self.sees_collections && trouble.has_happened();
-        if is_seen || !trouble.is_harmless() {
-            first = None;
-        }
+        let is_disturbed = is_seen || !trouble.is_harmless();
         trouble.end();
         output.take();
-        let next = self.see(&mut vm, &output);
+        let second = self.see(&mut vm, &output);
         self.check_profiles(&vm, way, profile.as_deref());
-        let mut seen = first?;
-        seen.next = (!self.has_state).then(|| Box::new(next));
-        Some(seen)
+        Runs {
+            first: first.filter(|_| !is_disturbed),
+            second: (!self.has_state).then_some(second),
+        }
     }
 
     /// One run.
@@ -188,8 +199,13 @@ impl Program {
             output: String::from_utf8_lossy(&output.take()).into_owned(),
             allocated_bytes: vm.allocated_bytes() - before,
             is_out_of_memory,
-            next: None,
         }
+    }
+
+    /// All that was seen in a way is what was seen in the plain one.
+    fn compare_all(&self, plain: &Seen, runs: &Runs, way: &Way) {
+        let seen = runs.first.iter().chain(&runs.second);
+        seen.for_each(|seen| self.compare(plain, seen, way));
     }
 
     /// What was seen in two ways is the same, as far as it must be.
@@ -211,9 +227,6 @@ impl Program {
         }
         let both = [plain, seen].map(|one| (&one.end, &one.output, one.allocated_bytes));
         assert_eq!(both[0], both[1], "{way:?}");
-        if let (Some(plain), Some(seen)) = (&plain.next, &seen.next) {
-            self.compare(plain, seen, way);
-        }
     }
 
     /// Profiles add up, and are read as they are written.

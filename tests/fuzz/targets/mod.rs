@@ -16,6 +16,8 @@ mod machine;
 mod module;
 mod profiles;
 mod session;
+#[path = "../../support/shapes.rs"]
+mod shapes;
 mod trouble;
 mod ways;
 

@@ -5,7 +5,7 @@ use assembler::{AssembleOptions, assemble, print_ops, print_verified};
 use vm::module::{self, MAGIC, Module, read, write};
 use vm::verify::verify;
 
-use super::examples::{modules, texts};
+use super::examples::modules;
 
 /// Reads, writes, verifies, disassembles and assembles again; whether there was a module.
 pub fn run(bytes: &[u8]) -> bool {
@@ -13,10 +13,9 @@ pub fn run(bytes: &[u8]) -> bool {
     check(&with_right_checksums(bytes)) || as_it_is
 }
 
-/// All examples, and what stands in their files' places at the least.
+/// All programs, and one of nothing.
 pub fn seeds() -> Vec<Vec<u8>> {
-    let texts = texts().into_iter().take(super::EXAMPLES.len());
-    let mut seeds: Vec<Vec<u8>> = texts.zip(modules()).map(|(_, one)| write(one)).collect();
+    let mut seeds: Vec<Vec<u8>> = modules().iter().map(write).collect();
     seeds.push(write(&Module::default()));
     seeds
 }
@@ -48,7 +47,7 @@ fn check(bytes: &[u8]) -> bool {
     true
 }
 
-/// The same file with the checksums of its sections as they should be, as far as there are sections.
+/// The same file with checksums of its sections that match, as far as there are sections.
 pub fn with_right_checksums(bytes: &[u8]) -> Vec<u8> {
     let mut fixed = bytes.to_vec();
     let mut at = bytes.len() - module::strip_interpreter_line(bytes).len() + MAGIC.len() + 4;
