@@ -207,7 +207,14 @@ fn the_pages_programs_assemble() {
 /// Pages, headings and files that the pages link to are there.
 #[test]
 fn links_lead_somewhere() {
-    for name in ["profiling.md", "mlmon.md", "memory.md", "sandbox.md"] {
+    for name in [
+        "profiling.md",
+        "mlmon.md",
+        "memory.md",
+        "sandbox.md",
+        "security.md",
+        "fuzzing.md",
+    ] {
         let text = page(name);
         for target in text
             .split("](")
