@@ -194,7 +194,8 @@ impl CallTree {
     ///
     /// Stacks that only lie on the way to others are cheap to make: they stand one behind the
     /// other, and few of them need a place in the table. So [`CallTree::find`] may not know them
-    /// until [`CallTree::child`] is asked for them; [`CallTree::nearest`] knows those that have one.
+    /// until [`CallTree::child`] is asked for them; [`CallTree::nearest`] knows those that have a
+    /// place.
     ///
     /// ```
     /// use profiler::sampling::CallTree;

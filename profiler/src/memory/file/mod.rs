@@ -153,18 +153,28 @@ impl MemoryFile {
         let rows: Vec<(CallId, CallFigures)> = profile.rows().collect();
         let is_kept = kept(tree, rows.iter().map(|&(call, _)| call));
         let mut sites = Sites::default();
+        let mut last = None;
         // By the id in the tree; calls of another tree become the empty stack.
         let mut ids = vec![CallTree::ROOT; tree.len()];
         self.calls.clear();
         for index in (1..tree.len()).filter(|&index| is_kept[index]) {
             let id = CallId(index as u32);
-            let mut site = site(tree.site(id));
-            if site.source.index() >= self.sources.len() {
-                site.source = SourceId::UNKNOWN;
-            }
+            let number = tree.site(id);
+            // In a deep recursion the same sites come again and again.
+            let site = match last {
+                Some((last, site)) if last == number => site,
+                _ => {
+                    let mut site = site(number);
+                    if site.source.index() >= self.sources.len() {
+                        site.source = SourceId::UNKNOWN;
+                    }
+                    sites.intern(site)
+                }
+            };
+            last = Some((number, site));
             self.calls.push(MemoryCall {
                 parent: ids[tree.parent(id).index()],
-                site: sites.intern(site),
+                site,
             });
             ids[index] = CallId(self.calls.len() as u32);
         }
