@@ -35,21 +35,33 @@
 //! assert_eq!(module.sources.names[3], "fib\tfib.sml: 10");
 //! ```
 
+mod allocate;
+mod body;
+mod declare;
+mod error;
 mod function;
+mod value;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::hash::Hash;
+use std::sync::Arc;
 
 use vm::isa::Signature;
 use vm::module::{Captures, Constant, HostImport, Module};
+use vm::verify::VerifiedModule;
 
 pub use crate::ir::{Callee, Class, Reg, Value};
+pub use body::Body;
+pub use error::{BuildError, Rejection};
 pub use function::{FunctionBuilder, Label};
+pub use value::{Arg, Callable, IntoArgs, Kind, Var};
 
 use crate::diagnostic::{Diagnostic, Span, keep};
 use crate::ir::{Function, Program, SourceName};
 use crate::{AssembleOptions, emit, pass};
+
+/// How many registers of a class a function has.
+const MAX_REGISTERS: usize = 256;
 
 /// A function of the module that is being built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,21 +70,6 @@ pub struct FunctionId(pub u32);
 /// A source file's name, for line tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId(pub u32);
-
-/// Why a module cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BuildError {
-    /// What is wrong, as a clause that names the function.
-    pub message: String,
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for BuildError {}
 
 /// A module that grows: declare functions, define each, finish.
 #[derive(Clone, Debug)]
@@ -84,6 +81,14 @@ pub struct ModuleBuilder {
     constants: Index<Vec<u8>>,
     hosts: Index<(String, Signature)>,
     files: Index<String>,
+    /// The names of files, for the errors of bodies that grow elsewhere.
+    file_names: Arc<Vec<String>>,
+    /// How many registers of a class may hold variables.
+    register_limit: usize,
+    /// Whether the module needs no function to start with.
+    is_library: bool,
+    /// Where instructions stand, by their spans.
+    origins: Vec<error::Origin>,
     /// Problems with the text of which the module is made, and with what was defined.
     pub(crate) errors: Vec<Diagnostic>,
 }
@@ -99,6 +104,10 @@ impl ModuleBuilder {
             constants: Index::default(),
             hosts: Index::default(),
             files: Index::default(),
+            file_names: Arc::default(),
+            register_limit: MAX_REGISTERS,
+            is_library: false,
+            origins: Vec::new(),
             errors: Vec::new(),
         }
     }
@@ -178,6 +187,7 @@ impl ModuleBuilder {
     pub fn file(&mut self, name: &str) -> FileId {
         let known = self.files.ids.get(name).copied();
         FileId(known.unwrap_or_else(|| {
+            Arc::make_mut(&mut self.file_names).push(name.to_owned());
             self.files
                 .intern(&mut self.program.files, name.to_owned(), String::clone)
         }))
@@ -208,19 +218,40 @@ impl ModuleBuilder {
     }
 
     /// Gives a function its body. What is wrong with it, [`ModuleBuilder::finish`] says.
-    pub fn define(&mut self, builder: FunctionBuilder) {
+    pub fn define(&mut self, mut builder: FunctionBuilder) {
+        builder.number_origins(&mut self.origins);
+        self.define_numbered(builder);
+    }
+
+    /// Gives a function a body over variables, each of which gets a register, or a field of the
+    /// function's frame record when registers do not suffice. What is wrong with it,
+    /// [`ModuleBuilder::finish`] says.
+    pub fn define_body(&mut self, mut body: Body) {
+        body.inner.number_origins(&mut self.origins);
+        let allocated = allocate::allocate(body.into(), self.register_limit);
         let known = self.errors.len();
-        let name = self
-            .program
-            .functions
-            .get(builder.id().0 as usize)
-            .map(|one| one.name.clone());
+        let id = allocated.builder.id();
+        for error in allocated.errors {
+            keep(&mut self.errors, error);
+        }
+        self.name_errors(id, known);
+        self.define_numbered(allocated.builder);
+    }
+
+    fn define_numbered(&mut self, builder: FunctionBuilder) {
+        let known = self.errors.len();
+        let id = builder.id();
         self.define_spanned(builder);
-        // Without a text to point at, the function's name must do.
-        for error in self.errors.iter_mut().skip(known) {
-            if let Some(name) = &name {
-                error.message = format!("in `{name}`: {}", error.message);
-            }
+        self.name_errors(id, known);
+    }
+
+    /// Without a text to point at, the function's name must do.
+    fn name_errors(&mut self, id: FunctionId, first: usize) {
+        let Some(function) = self.program.functions.get(id.0 as usize) else {
+            return;
+        };
+        for error in self.errors.iter_mut().skip(first) {
+            error.message = format!("in `{}`: {}", function.name, error.message);
         }
     }
 
@@ -248,23 +279,41 @@ impl ModuleBuilder {
     }
 
     /// Runs the passes, emits the module and verifies it.
-    pub fn finish(self) -> Result<Module, Vec<BuildError>> {
-        self.finish_spanned().map_err(|errors| {
-            let message = |error: Diagnostic| match error.help {
-                Some(help) => format!("{}; {help}", error.message),
-                None => error.message,
-            };
-            errors
+    ///
+    /// # Errors
+    /// What is wrong, with all that there is of the module: [`Rejection::dump`] prints it.
+    pub fn finish(mut self) -> Result<Module, Rejection> {
+        self.finish_spanned().map_err(|errors| Rejection {
+            errors: errors
                 .into_iter()
-                .map(|error| BuildError {
-                    message: message(error),
-                })
-                .collect()
+                .map(|error| self.located(error))
+                .collect(),
+            program: Box::new(std::mem::take(&mut self.program)),
+        })
+    }
+
+    /// As [`ModuleBuilder::finish`], with the proof that the module may run: what
+    /// [`vm::Vm::new`](vm::Vm) wants.
+    ///
+    /// # Errors
+    /// As for [`ModuleBuilder::finish`].
+    pub fn finish_verified(self) -> Result<VerifiedModule, Rejection> {
+        // The table of callers was filled in behind the first proof, which it follows from.
+        let module = self.finish()?;
+        vm::verify::verify(module).map_err(|errors| Rejection {
+            errors: errors
+                .iter()
+                .map(|error| BuildError::of_module(error.to_string()))
+                .collect(),
+            program: Box::default(),
         })
     }
 
     /// As [`ModuleBuilder::finish`], with errors that say where in the text they are.
-    pub(crate) fn finish_spanned(mut self) -> Result<Module, Vec<Diagnostic>> {
+    pub(crate) fn finish_spanned(&mut self) -> Result<Module, Vec<Diagnostic>> {
+        if self.is_library && !self.has_entry {
+            self.add_library_entry();
+        }
         for (function, is_defined) in self.program.functions.iter().zip(&self.is_defined) {
             if !is_defined {
                 let message = format!("`{}` is declared and never defined", function.name);
@@ -277,7 +326,7 @@ impl ModuleBuilder {
                 .push(error.with_help("`.entry NAME` chooses another one to start with"));
         }
         if !self.errors.is_empty() {
-            return Err(self.errors);
+            return Err(std::mem::take(&mut self.errors));
         }
         pass::run_all(&mut self.program, &self.options)?;
         emit::emit_verified(&self.program)

@@ -14,33 +14,14 @@ type OpSpans = Vec<(u32, Span)>;
 
 /// Emits a program whose calls have been lowered, and verifies it.
 pub(crate) fn emit_verified(program: &Program) -> Result<Module, Vec<Diagnostic>> {
-    let mut module = Module {
-        entry: program.entry,
-        constants: program.constants.clone(),
-        hosts: program.hosts.clone(),
-        sources: source_map(&program.sources),
-        metadata: program.metadata.clone(),
-        ..Module::default()
-    };
-    if let Some(sources) = &program.fixed_sources {
-        module.sources = sources.clone();
-    }
-    let mut files = Files::new(program);
-    let mut spans = Vec::new();
-    let mut errors = Vec::new();
-    for function in &program.functions {
-        match emit_function(program, function, &mut files) {
-            Ok((function, op_spans)) => {
-                module.functions.push(function);
-                spans.push(op_spans);
-            }
-            Err(error) => keep(&mut errors, error),
-        }
-    }
+    let Emitted {
+        module,
+        spans,
+        errors,
+    } = emit(program);
     if !errors.is_empty() {
         return Err(errors);
     }
-    module.files = files.names;
     let verified = verify(module).map_err(|errors| {
         errors
             .iter()
@@ -55,6 +36,49 @@ pub(crate) fn emit_verified(program: &Program) -> Result<Module, Vec<Diagnostic>
         sources,
         ..verified.into_module()
     })
+}
+
+/// Emits what can be emitted of a program, for those who want to look at it.
+pub(crate) fn emit_unchecked(program: &Program) -> Module {
+    emit(program).module
+}
+
+struct Emitted {
+    module: Module,
+    spans: Vec<OpSpans>,
+    errors: Vec<Diagnostic>,
+}
+
+fn emit(program: &Program) -> Emitted {
+    let mut module = Module {
+        entry: program.entry,
+        constants: program.constants.clone(),
+        hosts: program.hosts.clone(),
+        sources: source_map(&program.sources),
+        metadata: program.metadata.clone(),
+        ..Module::default()
+    };
+    if let Some(sources) = &program.fixed_sources {
+        module.sources = sources.clone();
+    }
+    let mut files = Files::new(program);
+    let mut spans = Vec::with_capacity(program.functions.len());
+    let mut errors = Vec::new();
+    for function in &program.functions {
+        match emit_function(program, function, &mut files) {
+            Ok((function, op_spans)) => {
+                module.functions.push(function);
+                spans.push(op_spans);
+            }
+            Err(error) => keep(&mut errors, error),
+        }
+    }
+    module.files = files.names;
+    Emitted {
+        module,
+        spans,
+        errors,
+    }
 }
 
 /// The map of the fixed sources and these, with nothing known of who calls whom.
@@ -123,6 +147,9 @@ fn emit_function(
     files: &mut Files<'_>,
 ) -> Result<(CodeFunction, OpSpans), Diagnostic> {
     let offsets = block_offsets(function)?;
+    // What a label that was never bound stands for, only somebody sees who looks at a program that
+    // was refused.
+    let offset_of = |block: u32| offsets.get(block as usize).copied().unwrap_or(u32::MAX);
     let mut code = Vec::new();
     let mut lines = Vec::new();
     let mut spans = Vec::new();
@@ -152,16 +179,16 @@ fn emit_function(
                     last = instr.location;
                 }
                 spans.push((offset, instr.span));
-                map_targets(op, |block| offsets[block as usize]).encode(&mut code);
+                map_targets(op, offset_of).encode(&mut code);
             }
             Action::Line(location) => line_entry(*location),
             _ => {}
         }
     }
     let handlers = function.handlers.iter().map(|handler| HandlerRange {
-        start: offsets[handler.start as usize],
-        end: offsets[handler.end as usize],
-        target: offsets[handler.target as usize],
+        start: offset_of(handler.start),
+        end: offset_of(handler.end),
+        target: offset_of(handler.target),
         register: handler.register,
     });
     // An empty range handles nothing; `shrink` may have emptied it.

@@ -194,6 +194,8 @@ pub(crate) struct Function {
     pub(crate) signature: Signature,
     pub(crate) captures: Option<Captures>,
     pub(crate) is_exported: bool,
+    /// Whether the function has no profiling source: its callers are charged.
+    pub(crate) is_unprofiled: bool,
     pub(crate) location: Option<Location>,
     pub(crate) span: Span,
     pub(crate) blocks: Vec<Block>,

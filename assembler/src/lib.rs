@@ -24,6 +24,7 @@ mod syntax;
 mod testing;
 
 use vm::module::Module;
+use vm::verify::VerifiedModule;
 
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, Span};
 pub use outline::function_names;
@@ -89,6 +90,24 @@ pub fn assemble(text: &str, options: &AssembleOptions) -> Result<Module, Vec<Dia
         errors.dedup();
         errors.truncate(MAX_DIAGNOSTICS);
         errors
+    })
+}
+
+/// As [`assemble`], with the proof that the module may run.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn assemble_verified(
+    text: &str,
+    options: &AssembleOptions,
+) -> Result<VerifiedModule, Vec<Diagnostic>> {
+    let module = assemble(text, options)?;
+    vm::verify::verify(module).map_err(|errors| {
+        let message = |error: &vm::verify::VerifyError| error.to_string();
+        let errors = errors.iter().map(message);
+        errors
+            .map(|message| Diagnostic::new(Span::default(), message))
+            .collect()
     })
 }
 

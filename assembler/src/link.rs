@@ -4,7 +4,7 @@
 //! along. Only functions that can be reached from the roots are taken. That a name now means
 //! another function than when the caller was assembled is the point: so a definition is replaced.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use profiler::{SourceId, SourceMapBuilder, SourceSeqId};
@@ -19,6 +19,9 @@ use crate::successors::fill_successors;
 /// The key of the metadata that tells a function's classes as its text has them, doubles
 /// included, is this and the function's name.
 pub const SIGNATURE_KEY: &str = "signature ";
+
+/// The key of the metadata that says that a function is another module's is this and its name.
+pub(crate) const EXTERN_KEY: &str = "extern ";
 
 /// A function of a module, by index.
 pub type Place<'a> = (&'a Module, u32);
@@ -36,6 +39,13 @@ pub enum LinkError {
         expected: Signature,
         /// What it is.
         found: Signature,
+    },
+    /// A function that a module takes from others is in none of them.
+    Missing {
+        /// The function that calls.
+        caller: String,
+        /// The function that it names.
+        callee: String,
     },
     /// The linked module does not verify.
     Invalid(String),
@@ -59,6 +69,9 @@ impl fmt::Display for LinkError {
                 "`{caller}` makes closures of `{callee}` with other captures than `{callee}` has: \
                  define `{caller}` again"
             ),
+            Self::Missing { caller, callee } => {
+                write!(f, "`{caller}` calls `{callee}`, which no module defines")
+            }
             Self::Invalid(message) => f.write_str(message),
         }
     }
@@ -70,7 +83,8 @@ impl std::error::Error for LinkError {}
 /// functions are looked up by `resolve`; what it does not know is the caller's own.
 ///
 /// # Errors
-/// When a callee has another shape than its caller was assembled for.
+/// When a callee has another shape than its caller was assembled for, or is declared extern and
+/// not resolved.
 pub fn link<'a>(
     roots: &[Place<'a>],
     resolve: impl Fn(&str) -> Option<Place<'a>>,
@@ -78,6 +92,7 @@ pub fn link<'a>(
     let mut linker = Linker {
         places: Vec::new(),
         ids: HashMap::new(),
+        externs: HashMap::new(),
         module: Module::default(),
         constants: HashMap::new(),
         sources: SourceMapBuilder::new(),
@@ -92,7 +107,8 @@ pub fn link<'a>(
     linker.module.sources = linker.sources.map().clone();
     if let Some((module, _)) = roots.first() {
         let own = module.metadata.iter();
-        let own = own.filter(|(key, _)| !key.starts_with(SIGNATURE_KEY));
+        let own =
+            own.filter(|(key, _)| !key.starts_with(SIGNATURE_KEY) && !key.starts_with(EXTERN_KEY));
         linker.module.metadata.extend(own.cloned());
     }
     Ok(linker.module)
@@ -135,6 +151,8 @@ struct Linker<'a> {
     /// The functions by their new index; those from `module.functions.len()` on are still to do.
     places: Vec<Place<'a>>,
     ids: HashMap<(*const Module, u32), u32>,
+    /// By module, the names of functions that others are to define.
+    externs: HashMap<*const Module, HashSet<&'a str>>,
     module: Module,
     constants: HashMap<Vec<u8>, u32>,
     sources: SourceMapBuilder,
@@ -197,6 +215,15 @@ impl<'a> Linker<'a> {
         Ok(())
     }
 
+    fn is_extern(&mut self, module: &'a Module, name: &str) -> bool {
+        let names = self.externs.entry(module).or_insert_with(|| {
+            let keys = module.metadata.iter().map(|(key, _)| key.as_str());
+            keys.filter_map(|key| key.strip_prefix(EXTERN_KEY))
+                .collect()
+        });
+        names.contains(name)
+    }
+
     /// The new index of a callee, which must have the shape that the caller was assembled for.
     fn callee(
         &mut self,
@@ -209,7 +236,16 @@ impl<'a> Linker<'a> {
             let message = format!("`{}` calls a function that is not there", caller.name);
             return Err(LinkError::Invalid(message));
         };
-        let place = resolve(&known.name).unwrap_or((module, id));
+        let place = match resolve(&known.name) {
+            Some(place) => place,
+            None if self.is_extern(module, &known.name) => {
+                return Err(LinkError::Missing {
+                    caller: caller.name.clone(),
+                    callee: known.name.clone(),
+                });
+            }
+            None => (module, id),
+        };
         let found = &place.0.functions[place.1 as usize];
         if (found.signature, found.captures) != (known.signature, known.captures) {
             return Err(LinkError::OtherShape {

@@ -13,6 +13,7 @@ use crate::AssembleOptions;
 use crate::diagnostic::Diagnostic;
 use crate::ir::Program;
 
+pub(crate) use calls::run as lower_calls;
 pub(crate) use moves::move_op;
 
 /// Runs the passes in their order.

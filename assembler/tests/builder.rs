@@ -27,7 +27,7 @@ fn check(define: impl FnOnce(&mut ModuleBuilder, &mut FunctionBuilder), expected
     module.define(builder);
     let actual = match module.finish() {
         Ok(module) => print(&module),
-        Err(errors) => errors.iter().map(|error| format!("{error}\n")).collect(),
+        Err(rejection) => format!("{rejection}\n"),
     };
     expected.assert_eq(&actual);
 }
@@ -161,8 +161,8 @@ fn labels_must_be_bound_once_and_be_ones_own() {
             in `f`: this label is another function's
             in `f`: this label is bound twice
             in `f`: an exception arrives in an r register
-            in `f`: this label is never bound
-            in `f`: this label is never bound
+            in `f`: this label is never bound (`jmp`, block 1)
+            in `f`: this label is never bound (`jmp`, block 2)
             in `f`: a label of this handler is never bound
         "#]],
     );
@@ -186,13 +186,13 @@ fn calls_must_fit_their_callees() {
             f.tail_call(Callee::Host(host), &[]);
         },
         expect![[r#"
-            in `f`: arguments: 1 i and 0 r are wanted, not 0 and 0
-            in `f`: arguments: 1 i and 0 r are wanted, not 0 and 1
-            in `f`: no function has the index 7
-            in `f`: no host function has the index 7
-            in `f`: no function has the index 8
-            in `f`: results: 1 i and 0 r are wanted, not 0 and 0
-            in `f`: a host function cannot be tail-called
+            in `f`: arguments: 1 i and 0 r are wanted, not 0 and 0 (`call`, block 0)
+            in `f`: arguments: 1 i and 0 r are wanted, not 0 and 1 (`call`, block 0)
+            in `f`: no function has the index 7 (`call`, block 0)
+            in `f`: no host function has the index 7 (`call`, block 0)
+            in `f`: no function has the index 8 (`call`, block 0)
+            in `f`: results: 1 i and 0 r are wanted, not 0 and 0 (`ret`, block 0)
+            in `f`: a host function cannot be tail-called (`tail_call`, block 1)
         "#]],
     );
 }
@@ -235,8 +235,8 @@ fn functions_are_declared_and_defined_once() {
         module.define(builder);
     }
     module.set_entry(FunctionId(9));
-    let errors = module.finish().expect_err("three things are wrong");
-    let errors: String = errors.iter().map(|error| format!("{error}\n")).collect();
+    let rejection = module.finish().expect_err("three things are wrong");
+    let errors = format!("{rejection}\n");
     expect![[r#"
         in `f`: it is defined twice
         no function has the index 9
@@ -255,7 +255,7 @@ fn the_verifier_checks_what_is_built() {
             f.ret(&[Value::Int(1)]);
         },
         expect![[r#"
-            in `f`: no source has the index 55
+            in `f`: no source has the index 55 (`enter`, block 0)
         "#]],
     );
     check(

@@ -2,6 +2,7 @@
 
 use vm::isa::{MAX_LIST_REGISTERS, MAX_TARGETS, Op, Operand};
 
+use super::error::{Origin, number};
 use super::{FileId, FunctionId};
 use crate::diagnostic::{Diagnostic, Span, keep};
 use crate::ir::*;
@@ -65,6 +66,47 @@ impl FunctionBuilder {
     /// The function that is being defined.
     pub fn id(&self) -> FunctionId {
         self.id
+    }
+
+    /// The function's name.
+    pub(super) fn name(&self) -> &str {
+        &self.function.name
+    }
+
+    pub(super) fn signature(&self) -> vm::isa::Signature {
+        self.function.signature
+    }
+
+    /// How many registers of each class hold what the caller passes, the closure included.
+    pub(super) fn parameter_counts(&self) -> (usize, usize) {
+        let signature = self.function.signature;
+        let refs = signature.ref_params as usize + self.function.captures.is_some() as usize;
+        (signature.int_params as usize, refs)
+    }
+
+    /// The block that grows, if the op before did not end one.
+    pub(super) fn current_block(&self) -> Option<u32> {
+        self.current
+    }
+
+    pub(super) fn block_length(&self, block: usize) -> usize {
+        self.function.blocks[block].instrs.len()
+    }
+
+    /// The function as it is so far, to be put back.
+    pub(super) fn take_function(&mut self) -> Function {
+        std::mem::take(&mut self.function)
+    }
+
+    /// Puts back what was taken, with blocks that were bound when they were added.
+    pub(super) fn put_function(&mut self, function: Function) {
+        self.is_bound.resize(function.blocks.len(), true);
+        self.function = function;
+    }
+
+    /// Gives each instruction the number of its origin as its span.
+    pub(super) fn number_origins(&mut self, origins: &mut Vec<Origin>) {
+        number(origins, self.id.0, &mut self.function);
     }
 
     fn error(&mut self, message: String) {
@@ -260,7 +302,8 @@ impl FunctionBuilder {
         self.region = self.function.regions[region as usize].parent;
     }
 
-    fn push(&mut self, action: Action) {
+    /// Adds an instruction and says to which block.
+    pub(super) fn push(&mut self, action: Action) -> u32 {
         let current = self.current.unwrap_or_else(|| {
             let label = self.label();
             self.bind(label);
@@ -274,6 +317,7 @@ impl FunctionBuilder {
             span: self.span,
         };
         self.function.blocks[current as usize].instrs.push(instr);
+        current
     }
 
     /// The function, with calls that were given as ops made explicit, and what is wrong with it.

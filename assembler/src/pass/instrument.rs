@@ -2,7 +2,8 @@
 //! branches when they are profiled.
 //!
 //! Exits are returns, tail calls, and raises that no handler of the function itself covers. The
-//! entry function gets no source: it runs under `<main>`. A jump out of a branch leaves it, too;
+//! entry function gets no source: it runs under `<main>`. Nor does one that a builder declares
+//! without. A jump out of a branch leaves it, too;
 //! a conditional one does so in a block of its own, behind the function's end.
 
 use vm::isa::{Op, SourceRef, Target};
@@ -17,7 +18,7 @@ pub(crate) fn run(program: &mut Program, options: &AssembleOptions) -> Result<()
     for index in 0..program.functions.len() {
         let mut function = std::mem::take(&mut program.functions[index]);
         let is_entry = index == program.entry as usize;
-        let own = match is_entry {
+        let own = match is_entry || function.is_unprofiled {
             true => None,
             false => Some(program.add_source(&function.name, function.location)),
         };

@@ -42,8 +42,9 @@ pub(crate) fn compile(
     let (_, values, _) = compile_body(expr, program, store, name, line, None)?;
     let kinds: Vec<Kind> = values.iter().map(|value| value.kind).collect();
     let (module, _, objects) = compile_body(expr, program, store, name, line, Some(&kinds))?;
-    let module = module.finish().map_err(|errors| {
-        let messages: Vec<String> = errors.into_iter().map(|error| error.message).collect();
+    let module = module.finish().map_err(|rejection| {
+        let errors = rejection.errors.into_iter();
+        let messages: Vec<String> = errors.map(|error| error.message).collect();
         Wrong::new(expr.column, messages.join("; "))
     })?;
     Ok(Compiled {

@@ -1,0 +1,156 @@
+//! What is wrong with a module that is built, and where.
+
+use std::fmt;
+
+use super::{FileId, ModuleBuilder};
+use crate::diagnostic::{Diagnostic, Span};
+use crate::ir::{Action, Function, Location, Program};
+use crate::{emit, pass, print};
+
+/// Why a module cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError {
+    /// What is wrong, as a clause that names the function.
+    pub message: String,
+    /// The function.
+    pub function: Option<String>,
+    /// The block, by the number of the label that begins it.
+    pub block: Option<u32>,
+    /// The mnemonic of the op, or the method of [`Body`](super::Body) that adds it.
+    pub op: Option<String>,
+    /// The file and line that `at_line` gave last.
+    pub location: Option<(String, u32)>,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        let mut parts = Vec::new();
+        parts.extend(self.op.as_ref().map(|op| format!("`{op}`")));
+        parts.extend(self.block.map(|block| format!("block {block}")));
+        let location = self.location.as_ref();
+        parts.extend(location.map(|(file, line)| format!("{file}:{line}")));
+        match parts.is_empty() {
+            true => Ok(()),
+            false => write!(f, " ({})", parts.join(", ")),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// A module that was refused: what is wrong, and what there is of it.
+#[derive(Clone, Debug)]
+pub struct Rejection {
+    /// What is wrong; at least one error.
+    pub errors: Vec<BuildError>,
+    pub(super) program: Box<Program>,
+}
+
+impl Rejection {
+    /// The canonical text of the module as far as it can be printed. Calls for which there is no
+    /// room, and functions whose variables found no registers, are missing.
+    pub fn dump(&self) -> String {
+        let mut program = (*self.program).clone();
+        // What cannot be lowered is left out.
+        let _ = pass::lower_calls(&mut program);
+        print::print(&emit::emit_unchecked(&program))
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.errors.iter().map(BuildError::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for Rejection {}
+
+/// Where an instruction of a builder stands. Without a text, an instruction's span is the number
+/// of its origin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    function: u32,
+    /// The block and the mnemonic; none for the function itself.
+    op: Option<(u32, &'static str)>,
+    location: Option<Location>,
+}
+
+fn mnemonic(action: &Action) -> &'static str {
+    match action {
+        Action::Op(op) => op.opcode().info().mnemonic,
+        Action::Call(_) => "call",
+        Action::TailCall(..) => "tail_call",
+        Action::Ret(_) => "ret",
+        Action::BeginBranch(_) => "begin_branch",
+        Action::EndBranch => "end_branch",
+        Action::Line(_) => "line_entry",
+    }
+}
+
+/// Numbers the instructions of a function.
+pub(super) fn number(origins: &mut Vec<Origin>, id: u32, function: &mut Function) {
+    let mut add = |op, location| {
+        origins.push(Origin {
+            function: id,
+            op,
+            location,
+        });
+        let number = u32::try_from(origins.len()).unwrap_or(0);
+        Span {
+            start: number,
+            end: number,
+        }
+    };
+    function.span = add(None, function.location);
+    for (block, list) in function.blocks.iter_mut().enumerate() {
+        for instr in &mut list.instrs {
+            let op = (block as u32, mnemonic(&instr.action));
+            instr.span = add(Some(op), instr.location);
+        }
+    }
+    for handler in &mut function.handlers {
+        handler.span = function.span;
+    }
+}
+
+impl ModuleBuilder {
+    /// An error with the place that its span stands for.
+    pub(super) fn located(&self, error: Diagnostic) -> BuildError {
+        let index = (error.span.start as usize).checked_sub(1);
+        let origin = index.and_then(|index| self.origins.get(index));
+        let function =
+            origin.and_then(|origin| self.program.functions.get(origin.function as usize));
+        let function = function.map(|function| &function.name);
+        let message = match error.help {
+            Some(help) => format!("{}; {help}", error.message),
+            None => error.message,
+        };
+        let message = match function {
+            Some(name) if !message.starts_with("in `") => format!("in `{name}`: {message}"),
+            _ => message,
+        };
+        let location = origin.and_then(|origin| origin.location);
+        BuildError {
+            message,
+            function: function.cloned(),
+            block: origin.and_then(|origin| Some(origin.op?.0)),
+            op: origin.and_then(|origin| Some(origin.op?.1.to_owned())),
+            location: location.and_then(|at| Some((self.file_name(FileId(at.file))?, at.line))),
+        }
+    }
+}
+
+impl BuildError {
+    /// An error that is no function's.
+    pub(super) fn of_module(message: String) -> Self {
+        Self {
+            message,
+            function: None,
+            block: None,
+            op: None,
+            location: None,
+        }
+    }
+}
