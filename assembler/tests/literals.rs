@@ -165,6 +165,11 @@ fn program(info: &OpInfo, index: usize, literal: &str) -> String {
 
 #[test]
 fn a_literal_at_any_place_assembles_or_is_refused_with_a_reason() {
+    let options = AssembleOptions {
+        inline_ops: Some(20),
+        profile_branch: true,
+        ..AssembleOptions::default()
+    };
     let mut n_places = 0;
     let mut wrong = String::new();
     for info in OPS {
@@ -175,7 +180,7 @@ fn a_literal_at_any_place_assembles_or_is_refused_with_a_reason() {
             n_places += 1;
             for literal in &LITERALS {
                 let text = program(info, index, literal.text);
-                match assemble(&text, &AssembleOptions::default()) {
+                match assemble(&text, &options) {
                     Ok(_) if (literal.fits)(place) => {}
                     Ok(_) => wrong += &format!("assembles, with no {place}:\n{text}\n"),
                     Err(errors) => {
@@ -334,7 +339,7 @@ fn a_literals_register_is_no_result_of_a_window() {
     let text = "fun two() -> (i, i) {\n    ret 1, 2\n}\n\
                 fun take(a: i, b: i) { ret }\n\
                 fun main() {\n    call two, i0, r1\n    i5 = rem i0, 7\n    call take, i0, r1\n    \
-                call print_int(i5)\n    ret\n}\n";
+                ret\n}\n";
     let module = assemble(text, &AssembleOptions::default()).expect("it verifies");
     let printed = print(&module);
     assert!(printed.contains("i2 = int 7"), "{printed}");
@@ -348,4 +353,40 @@ fn a_captured_integer_is_a_double_where_the_capture_is_one() {
     let printed = print(&module);
     assert!(printed.contains("i0 = int 2\n"), "{printed}");
     assert!(printed.contains("i1 = float 2.0\n"), "{printed}");
+}
+
+#[test]
+fn a_literal_has_the_line_of_its_op() {
+    let text = "fun main() {\n    x = 1\n    x = rem x, 2\n\n    call print_int(x)\n    ret\n}\n";
+    let module = assemble(text, &AssembleOptions::default()).expect("it verifies");
+    let lines: Vec<u32> = module.functions[0]
+        .lines
+        .iter()
+        .map(|entry| entry.line)
+        .collect();
+    assert_eq!(lines, [2, 3, 5, 6]);
+}
+
+/// The text's jump is in the branch, and what the literal needs stands behind its beginning.
+#[test]
+fn a_raised_literal_leaves_what_is_open() {
+    let text = "fun f() {\n    .branch \"b\"\n    raise \"boom\"\n    .end_branch\n}\n\
+                fun main() { ret }\n";
+    let options = AssembleOptions {
+        profile_branch: true,
+        ..AssembleOptions::default()
+    };
+    let printed = print(&assemble(text, &options).expect("it verifies"));
+    let start = printed.find("fun f(").expect("the function is printed");
+    let mnemonics: Vec<&str> = printed[start..]
+        .lines()
+        .skip(1)
+        .take_while(|line| *line != "}")
+        .map(|line| line.trim().split(' ').next().unwrap_or_default())
+        .filter(|word| *word != ".line")
+        .collect();
+    assert_eq!(
+        mnemonics,
+        ["enter", "enter", "r0", "leave", "leave", "raise"]
+    );
 }
