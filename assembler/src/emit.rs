@@ -83,7 +83,7 @@ fn diagnose(program: &Program, spans: &[OpSpans], error: &VerifyError) -> Diagno
     match error.kind {
         // What a builder made has no text, and is told in the builder's terms.
         VerifyErrorKind::NoEnd if span != Span::default() => diagnostic.with_help(
-            "behind this op nothing stands: end the function with `ret`, `raise`, a jump or a tail call",
+            "behind this op nothing stands: end with `ret`, `raise`, a jump or a tail call",
         ),
         _ => diagnostic,
     }

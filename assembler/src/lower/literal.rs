@@ -1,5 +1,5 @@
-//! Literals where ops read registers: a number becomes the immediate of a row that has one; any other
-//! literal is put into a temporary register right before the op.
+//! Literals where ops read registers: a number becomes the immediate of a row that has one; any
+//! other literal is put into a temporary register right before the op.
 
 use vm::isa::{Access, OpInfo, Opcode, Operand, OperandInfo, RegisterList, Role};
 

@@ -256,7 +256,7 @@ fn a_function_has_an_end() {
             a.asm:2:5: error: in `main`: control runs off the end of the function
                     call print("a")
                     ^^^^^^^^^^^^^^^
-            help: behind this op nothing stands: end the function with `ret`, `raise`, a jump or a tail call
+            help: behind this op nothing stands: end with `ret`, `raise`, a jump or a tail call
         "#]],
     );
 }
