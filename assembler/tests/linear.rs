@@ -4,7 +4,6 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::fmt::Write;
 
 use assembler::{AssembleOptions, Diagnostic, MAX_DIAGNOSTICS, assemble};
 

@@ -1,7 +1,9 @@
 //! Literals where ops read registers: a number becomes the immediate of a row that has one; any
 //! other literal is put into a temporary register right before the op.
 
-use vm::isa::{Access, OpInfo, Opcode, Operand, OperandInfo, RegisterList, Role};
+use vm::isa::{
+    Access, MAX_LIST_REGISTERS, OpInfo, Opcode, Operand, OperandInfo, RegisterList, Role,
+};
 
 use super::body::{Body, written_count};
 use super::operand::letter;
@@ -231,7 +233,11 @@ impl Body<'_> {
         arg: &Arg,
         captures: &[Kind],
     ) -> Lowered<Operand> {
-        let reads = Reads::of(info, operand);
+        let reads = match &arg.kind {
+            // A register holds whatever its class holds.
+            ArgKind::Name(_) if operand.role == Role::IIn && !self.is_literal(arg) => Reads::Word,
+            _ => Reads::of(info, operand),
+        };
         Ok(match operand.role {
             Role::IIn => Operand::IIn(self.read(arg, reads)?.index),
             Role::RIn => Operand::RIn(self.read(arg, reads)?.index),
@@ -253,6 +259,11 @@ impl Body<'_> {
             let message = format!("a list of {class} registers should stand here");
             return Err(Diagnostic::new(arg.span, message).with_help("`[x, y]`, or `[]` for none"));
         };
+        // The text may have more literals than there are registers to put them into.
+        if list.len() > MAX_LIST_REGISTERS {
+            let message = format!("a list has at most {MAX_LIST_REGISTERS} registers");
+            return Err(Diagnostic::new(arg.span, message));
+        }
         let mut registers = RegisterList::new();
         for (index, arg) in list.iter().enumerate() {
             let reads = kinds.get(index).copied().map_or(reads, Reads::of_kind);
@@ -298,6 +309,9 @@ pub(super) fn with_immediate(info: &'static OpInfo, args: &mut [Arg]) -> &'stati
     let written = written_count(info.opcode);
     // An immediate is never an op's first operand; the last literal becomes one.
     for position in (1..args.len()).rev() {
+        if !matches!(args[position].kind, ArgKind::Int(_)) {
+            continue;
+        }
         let (name, sign) = match info.mnemonic.strip_prefix("sub") {
             Some(rest) => (format!("add{rest}_imm"), -1),
             None => (format!("{}_imm", info.mnemonic), 1),
@@ -310,9 +324,10 @@ pub(super) fn with_immediate(info: &'static OpInfo, args: &mut [Arg]) -> &'stati
             return row;
         }
     }
-    let swapped = SWAPPED.iter().find(|(name, _)| *name == info.mnemonic);
-    if let (Some((_, name)), [lhs, _, ..]) = (swapped, &args)
-        && immediate(lhs, 1).is_some()
+    let is_immediate = args.first().is_some_and(|lhs| immediate(lhs, 1).is_some());
+    if is_immediate
+        && args.len() > 1
+        && let Some((_, name)) = SWAPPED.iter().find(|(name, _)| *name == info.mnemonic)
         && let Some(row) = row_with_immediate(info, &format!("{name}_imm"), written + 1)
     {
         args.swap(0, 1);

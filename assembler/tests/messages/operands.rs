@@ -301,6 +301,29 @@ fn a_window_is_no_literal() {
 }
 
 #[test]
+fn a_list_has_a_limit() {
+    let text = format!(
+        "fun main() {{\nx = new 1, [], [{}]\nret\n}}",
+        "1,".repeat(256)
+    );
+    check(
+        &text,
+        expect![[r#"
+        a.asm:2:16: error: a list has at most 255 registers
+            x = new 1, [], [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,
+                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    "#]],
+    );
+}
+
+#[test]
+fn literals_of_one_op_need_registers() {
+    let numbers: String = (0..250).map(|n| format!("{n},")).collect();
+    let text = format!("fun main() {{\nx = new 1, [], [{numbers}]\ny = 1\nret\n}}");
+    check(&text, expect!["no error"]);
+}
+
+#[test]
 fn a_list_is_no_operand() {
     check(
         r#"fun main() {
