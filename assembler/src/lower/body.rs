@@ -307,8 +307,7 @@ impl Body<'_> {
             if self.registers.contains_key(&name.text) {
                 let name = &name.text;
                 return error.with_help(format!(
-                    "`{name}` is a register: `{name}: i = ...` gives its class, so write the label \
-                     `{name}:` on a line of its own"
+                    "`{name}: i = ...` writes a register; the label `{name}:` needs its own line"
                 ));
             }
             error.suggesting(&name.text, self.labels.keys().map(String::as_str))

@@ -402,9 +402,9 @@ pub(super) fn form(info: &OpInfo) -> String {
     let equals = if written.is_empty() { "" } else { " = " };
     let space = if others.is_empty() { "" } else { " " };
     let (name, doc) = (info.mnemonic, info.doc.trim());
-    let form = format!("`{written}{equals}{name}{space}{others}`, where {doc}");
+    let form = format!("`{written}{equals}{name}{space}{others}`");
     match info.operands.iter().any(|one| one.role == Role::IWindow) {
-        true => format!("`x = {name} f(a, 5)` passes values; {form}"),
-        false => form,
+        true => format!("`x = {name} f(a, 5)` passes values; with windows it is {form}"),
+        false => format!("{form}, where {doc}"),
     }
 }

@@ -241,7 +241,7 @@ fn a_call_with_windows_takes_no_values() {
             a.asm:2:5: error: `call` has another form
                     call print, "a"
                     ^^^^^^^^^^^^^^^
-            help: `x = call f(a, 5)` passes values; `call function, ints, refs`, where `call function with the windows at i[ints] and r[refs]`.
+            help: `x = call f(a, 5)` passes values; with windows it is `call function, ints, refs`
         "#]],
     );
 }

@@ -351,7 +351,7 @@ l: i = add i, 1
             a.asm:4:16: error: no label is called `l`
                     jlt i, 10, l
                                ^
-            help: `l` is a register: `l: i = ...` gives its class, so write the label `l:` on a line of its own
+            help: `l: i = ...` writes a register; the label `l:` needs its own line
         "#]],
     );
 }
