@@ -188,12 +188,18 @@ fn the_page_on_sandboxes_shows_what_the_commands_print() {
 }
 
 #[test]
+fn the_recipes_print_what_the_page_says() {
+    check_commands("recipes.md");
+}
+
+#[test]
 fn the_pages_programs_assemble() {
     for (name, n_programs) in [
         ("profiling.md", 2),
         ("mlmon.md", 0),
         ("memory.md", 2),
         ("sandbox.md", 2),
+        ("recipes.md", 20),
     ] {
         let blocks = blocks(&page(name));
         let programs: Vec<_> = blocks.iter().filter(|block| block.info == "asm").collect();
@@ -207,14 +213,17 @@ fn the_pages_programs_assemble() {
 /// Pages, headings and files that the pages link to are there.
 #[test]
 fn links_lead_somewhere() {
-    for name in [
+    let names = [
         "profiling.md",
         "mlmon.md",
         "memory.md",
         "sandbox.md",
         "security.md",
         "fuzzing.md",
-    ] {
+        "recipes.md",
+        "assembly.md",
+    ];
+    for name in names {
         let text = page(name);
         for target in text
             .split("](")

@@ -2,14 +2,14 @@
 
 mod support;
 
-use repl::assembler::AssembleOptions;
-use repl::assembler::builder::{Arg, Body, BuildError, FunctionId, Kind, ModuleBuilder, Var};
-use repl::assembler::vm::host::{HostIo, Hosts};
-use repl::assembler::vm::isa::Signature;
-use repl::assembler::vm::profiler::Kind as ProfileKind;
-use repl::assembler::vm::{GcStress, Outcome, Vm, VmConfig};
+use assembler::AssembleOptions;
+use assembler::builder::{Arg, Body, BuildError, FunctionId, Kind, ModuleBuilder, Var};
+use profiler::Kind as ProfileKind;
 use support::Random;
 use support::campaign;
+use vm::host::{HostIo, Hosts};
+use vm::isa::Signature;
+use vm::{GcStress, Outcome, Vm, VmConfig};
 
 type Built<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -426,7 +426,7 @@ fn program(seed: u64, limit: usize) -> Built<ModuleBuilder> {
     let mut module = ModuleBuilder::new(&AssembleOptions::default());
     module.set_register_limit(limit);
     module.set_library();
-    let captures = repl::assembler::vm::module::Captures { refs: 1, ints: 1 };
+    let captures = vm::module::Captures { refs: 1, ints: 1 };
     let mut functions: Vec<FunctionId> = Vec::new();
     let mut closures: Vec<FunctionId> = Vec::new();
     for index in 0..4 {

@@ -3,7 +3,7 @@
 use profiler::{SourceMap, SourceMapBuilder, SourceSeqId};
 use vm::isa::Op;
 use vm::module::{Function as CodeFunction, HandlerRange, LineEntry, Module};
-use vm::verify::{VerifyError, verify};
+use vm::verify::{VerifyError, VerifyErrorKind, verify};
 
 use crate::diagnostic::{Diagnostic, Span, keep};
 use crate::ir::*;
@@ -103,7 +103,14 @@ fn diagnose(program: &Program, spans: &[OpSpans], error: &VerifyError) -> Diagno
     let span = after
         .checked_sub(1)
         .map_or(function.span, |index| ops[index].1);
-    Diagnostic::new(span, format!("in `{}`: {}", function.name, error.kind))
+    let diagnostic = Diagnostic::new(span, format!("in `{}`: {}", function.name, error.kind));
+    match error.kind {
+        // What a builder made has no text, and is told in the builder's terms.
+        VerifyErrorKind::NoEnd if span != Span::default() => diagnostic.with_help(
+            "behind this op nothing stands: end with `ret`, `raise`, a jump or a tail call",
+        ),
+        _ => diagnostic,
+    }
 }
 
 /// The file table: as the text gives it, or the files that lines name, in the order of their

@@ -5,6 +5,7 @@
 
 mod body;
 mod declare;
+mod literal;
 mod operand;
 mod sugar;
 
@@ -50,7 +51,8 @@ pub(crate) struct FunctionEntry {
     id: FunctionId,
     params: Vec<Kind>,
     results: Vec<Kind>,
-    is_closure: bool,
+    /// The classes of its captures, if it is a closure's function.
+    captures: Option<Vec<Kind>>,
 }
 
 /// What is known of a host function.

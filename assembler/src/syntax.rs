@@ -27,6 +27,20 @@ impl Kind {
             Self::Ref => Class::Ref,
         }
     }
+
+    pub(crate) fn letter(self) -> &'static str {
+        match self {
+            Self::Int => "i",
+            Self::Float => "f",
+            Self::Ref => "r",
+        }
+    }
+}
+
+/// The letters of a list of classes: `i, r`.
+pub(crate) fn letters(kinds: &[Kind]) -> String {
+    let letters: Vec<&str> = kinds.iter().map(|kind| kind.letter()).collect();
+    letters.join(", ")
 }
 
 /// A parameter, capture or result; the name may be left out.
@@ -134,6 +148,16 @@ pub(crate) enum Data {
 }
 
 impl ArgKind {
+    /// The name of what is called, as it was written.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Name(name) => name.clone(),
+            Self::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Self::Index(index) => format!("@{index}"),
+            other => other.describe(),
+        }
+    }
+
     /// What the operand is called in messages.
     pub(crate) fn describe(&self) -> String {
         match self {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use vm::isa::{Access, Opcode, Role};
 
+use super::literal::Temporaries;
 use super::*;
 use crate::builder::{Class, FunctionBuilder, Label, Reg};
 
@@ -16,6 +17,7 @@ pub(super) struct Body<'a> {
     pub(super) fun: &'a Fun,
     pub(super) registers: HashMap<String, Reg>,
     pub(super) labels: HashMap<String, Label>,
+    pub(super) temporaries: Temporaries,
     /// Labels that have been met.
     bound: HashSet<String>,
     /// The line of the function that stands next, when one was given for it.
@@ -43,12 +45,14 @@ impl Lowerer {
             fun,
             registers: HashMap::new(),
             labels: HashMap::new(),
+            temporaries: Temporaries::default(),
             bound: HashSet::new(),
             line_of_next: None,
         };
         body.params();
         body.reserve(&fun.body);
         body.declare(&fun.body);
+        body.reserve_windows(&fun.body);
         body.statements(&fun.body);
         let Body {
             mut builder,
@@ -179,7 +183,10 @@ impl Body<'_> {
         let Some(mnemonic) = &op.mnemonic else {
             let value = op.args.first()?;
             return match &value.kind {
-                ArgKind::Name(name) => self.register_named(name).map(|reg| reg.class),
+                ArgKind::Name(name) => match self.register_named(name) {
+                    None if matches!(name.as_str(), "inf" | "nan") => Some(Class::Int),
+                    reg => reg.map(|reg| reg.class),
+                },
                 ArgKind::Int(_) | ArgKind::Float(_) => Some(Class::Int),
                 ArgKind::Text(_) | ArgKind::Data(_) => Some(Class::Ref),
                 _ => None,
@@ -297,6 +304,12 @@ impl Body<'_> {
     pub(super) fn label(&self, name: &Name) -> Lowered<Label> {
         self.labels.get(&name.text).copied().ok_or_else(|| {
             let error = Diagnostic::new(name.span, format!("no label is called `{}`", name.text));
+            if self.registers.contains_key(&name.text) {
+                let name = &name.text;
+                return error.with_help(format!(
+                    "`{name}: i = ...` writes a register; the label `{name}:` needs its own line"
+                ));
+            }
             error.suggesting(&name.text, self.labels.keys().map(String::as_str))
         })
     }
@@ -383,7 +396,7 @@ pub(super) fn name_of(arg: &Arg) -> Lowered<Name> {
 }
 
 /// Visits the op statements of a function, those of functions in it left out.
-fn for_each_op(statements: &[Stmt], visit: &mut impl FnMut(&OpStmt)) {
+pub(super) fn for_each_op(statements: &[Stmt], visit: &mut impl FnMut(&OpStmt)) {
     for statement in statements {
         match &statement.kind {
             StmtKind::Op(op) => visit(op),

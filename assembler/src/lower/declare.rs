@@ -83,7 +83,7 @@ impl Lowerer {
             id,
             params: kinds(&fun.params),
             results: kinds(&fun.results),
-            is_closure: fun.captures.is_some(),
+            captures: fun.captures.as_deref().map(kinds),
         };
         if self.names.functions.insert(text.clone(), entry).is_some() {
             let message = format!("two functions are called `{text}`");
@@ -100,14 +100,7 @@ impl Lowerer {
         if is_written_out || classes().all(|one| one.kind != Kind::Float) {
             return;
         }
-        let list = |params: &[Param]| {
-            let letters = params.iter().map(|one| match one.kind {
-                Kind::Int => "i",
-                Kind::Float => "f",
-                Kind::Ref => "r",
-            });
-            letters.collect::<Vec<_>>().join(", ")
-        };
+        let list = |params: &[Param]| letters(&kinds(params));
         let classes = format!("({}) -> ({})", list(&fun.params), list(&fun.results));
         let key = format!("{}{name}", crate::link::SIGNATURE_KEY);
         self.module.metadata(&key, &classes);

@@ -41,6 +41,9 @@ impl Lowerer {
         let found = self.find_function(&name.text, scope).map(|entry| entry.id);
         found.ok_or_else(|| {
             let error = Diagnostic::new(arg.span, format!("no function is called `{}`", name.text));
+            if self.host_names().any(|host| host == name.text) {
+                return error.with_help(format!("it is a host: `call {}(...)`", name.text));
+            }
             error.suggesting(&name.text, self.names.functions.keys().map(String::as_str))
         })
     }
@@ -124,14 +127,28 @@ impl Body<'_> {
     /// The register of a class that an operand names.
     pub(super) fn register(&self, arg: &Arg, class: Class) -> Lowered<Reg> {
         let reg = self.any_register(arg, class)?;
-        if reg.class == class {
-            return Ok(reg);
+        match reg.class == class {
+            true => Ok(reg),
+            false => Err(self.wrong_class(arg, class)),
         }
-        let message = format!("an {} register should stand here", letter(class));
-        Err(Diagnostic::new(
-            arg.span,
-            format!("{message}, not {}", arg.kind.describe()),
-        ))
+    }
+
+    /// An error for a register where one of the other class is read.
+    pub(super) fn wrong_class(&self, arg: &Arg, class: Class) -> Diagnostic {
+        let what = arg.kind.describe();
+        let message = format!(
+            "an {} register should stand here, not {what}",
+            letter(class)
+        );
+        let other = match class {
+            Class::Int => Class::Ref,
+            Class::Ref => Class::Int,
+        };
+        let help = format!(
+            "{what} is an {} register in all of this function",
+            letter(other)
+        );
+        Diagnostic::new(arg.span, message).with_help(help)
     }
 
     /// The register that an operand names; `class` is what would be right, for the message.
@@ -147,30 +164,25 @@ impl Body<'_> {
         };
         self.register_named(name).ok_or_else(|| {
             let error = Diagnostic::new(arg.span, format!("no register is called `{name}`"));
-            error.suggesting(name, self.registers.keys().map(String::as_str))
+            match self.lowerer.find_function(name, &self.name) {
+                Some(entry) if entry.captures.is_none() => {
+                    error.with_help(format!("it is a function: `call {name}(...)`"))
+                }
+                Some(_) => error.with_help(format!(
+                    "it is a function: `c = closure {name}, [refs], [ints]`"
+                )),
+                None => error.suggesting(name, self.registers.keys().map(String::as_str)),
+            }
         })
     }
 
-    fn registers(&self, arg: &Arg, class: Class) -> Lowered<vm::isa::RegisterList> {
-        let ArgKind::List(list) = &arg.kind else {
-            let message = format!("a list of {} registers should stand here", letter(class));
-            return Err(Diagnostic::new(arg.span, message).with_help("`[x, y]`, or `[]` for none"));
-        };
-        list.iter()
-            .map(|arg| self.register(arg, class).map(|reg| reg.index))
-            .collect()
-    }
-
-    /// An operand of a role that is not written to.
+    /// An operand of a role that is no register of an op.
     pub(super) fn operand(&mut self, role: Role, arg: &Arg) -> Lowered<Operand> {
         Ok(match role {
-            Role::IIn => Operand::IIn(self.register(arg, Class::Int)?.index),
-            Role::RIn => Operand::RIn(self.register(arg, Class::Ref)?.index),
-            // Written registers stand left of `=`, and have been taken from there.
-            Role::IOut => Operand::IOut(self.register(arg, Class::Int)?.index),
-            Role::ROut => Operand::ROut(self.register(arg, Class::Ref)?.index),
-            Role::IRegs => Operand::IRegs(self.registers(arg, Class::Int)?),
-            Role::RRegs => Operand::RRegs(self.registers(arg, Class::Ref)?),
+            // Registers that are read may be literals, and what is written stands left of `=`.
+            Role::IIn | Role::RIn | Role::IRegs | Role::RRegs | Role::IOut | Role::ROut => {
+                return Err(Diagnostic::new(arg.span, "a register should stand here"));
+            }
             Role::IWindow => Operand::IWindow(self.register(arg, Class::Int)?.index),
             Role::RWindow => Operand::RWindow(self.register(arg, Class::Ref)?.index),
             Role::Int64 => Operand::Int64(integer(arg, "64-bit")?),

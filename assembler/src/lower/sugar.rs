@@ -1,8 +1,9 @@
 //! Op statements: the table's rows, and the forms that the assembler adds to them.
 
-use vm::isa::{Access, OPS, Op, OpInfo, Opcode, Operand, Role, Signature};
+use vm::isa::{OPS, Op, Opcode, Operand, Role, Signature};
 
 use super::body::{Body, written_count};
+use super::literal::{Reads, form, with_immediate, wrong_literal};
 use super::operand::{Target, letter};
 use super::*;
 use crate::builder::{Callee, Class, Reg, Value};
@@ -11,6 +12,7 @@ use crate::pass::move_op;
 impl Body<'_> {
     /// Lowers an op statement.
     pub(super) fn op(&mut self, op: &OpStmt, span: Span) -> Lowered<()> {
+        self.temporaries.free();
         let Some(mnemonic) = &op.mnemonic else {
             return self.assign(op, span);
         };
@@ -33,20 +35,28 @@ impl Body<'_> {
     /// A row of the table, with a literal perhaps where a register would stand.
     fn plain_op(&mut self, op: &OpStmt, mnemonic: &Name, span: Span) -> Lowered<()> {
         let Some(opcode) = Opcode::from_mnemonic(&mnemonic.text) else {
-            let message = format!("no op is called `{}`", mnemonic.text);
-            let names = OPS.iter().map(|info| info.mnemonic);
-            return Err(Diagnostic::new(mnemonic.span, message).suggesting(&mnemonic.text, names));
+            return Err(self.unknown_op(mnemonic));
         };
-        let mut args = op.args.clone();
-        let info = with_immediate(opcode.info(), &mut args)?;
-        let written = written_count(info.opcode);
-        if op.dsts.len() != written || args.len() != info.operands.len() - written {
+        let info = opcode.info();
+        let written = written_count(opcode);
+        if op.dsts.len() != written || op.args.len() != info.operands.len() - written {
             let error = Diagnostic::new(span, format!("`{}` has another form", info.mnemonic));
             return Err(error.with_help(form(info)));
         }
+        if let (Opcode::Mov | Opcode::RMov, [arg]) = (opcode, op.args.as_slice())
+            && self.is_literal(arg)
+        {
+            return self.move_literal(op, opcode, arg);
+        }
+        let mut args = op.args.clone();
+        let info = with_immediate(info, &mut args);
+        let captures = match opcode {
+            Opcode::Closure => self.raw_captures(&args[0]),
+            _ => Vec::new(),
+        };
         let mut operands = Vec::with_capacity(info.operands.len());
         for (operand, arg) in info.operands[written..].iter().zip(&args) {
-            operands.push(self.operand(operand.role, arg)?);
+            operands.push(self.read_operand(info, operand, arg, &captures)?);
         }
         for (index, dst) in op.dsts.iter().enumerate() {
             let operand = match info.operands[index].role {
@@ -59,6 +69,33 @@ impl Body<'_> {
             Some(op) => self.builder.op(op),
             None => return Err(Diagnostic::new(span, form(info))),
         }
+        Ok(())
+    }
+
+    fn unknown_op(&self, mnemonic: &Name) -> Diagnostic {
+        let name = &mnemonic.text;
+        let error = Diagnostic::new(mnemonic.span, format!("no op is called `{name}`"));
+        let is_function = self.lowerer.find_function(name, &self.name).is_some();
+        if is_function || self.lowerer.host_names().any(|host| host == name) {
+            return error.with_help(format!(
+                "functions and hosts are called: `call {name}(...)`"
+            ));
+        }
+        error.suggesting(name, OPS.iter().map(|info| info.mnemonic))
+    }
+
+    /// `x = mov 5` and its like, which are `x = 5`.
+    fn move_literal(&mut self, op: &OpStmt, opcode: Opcode, arg: &Arg) -> Lowered<()> {
+        let dst = &op.dsts[0];
+        let reads = match (opcode, dst.kind) {
+            (Opcode::RMov, _) => Reads::Reference,
+            (_, Some(Kind::Float)) => Reads::Double,
+            _ => Reads::Word,
+        };
+        let value = self.literal(arg, reads)?;
+        let reg = self.destination(dst, value.class())?;
+        let op = move_op(reg, value);
+        op.into_iter().for_each(|op| self.builder.op(op));
         Ok(())
     }
 
@@ -128,62 +165,78 @@ impl Body<'_> {
 
     /// A value of any class. Where a double is wanted, an integer is read as one.
     fn value(&mut self, arg: &Arg, kind: Kind) -> Lowered<Value> {
-        Ok(match &arg.kind {
-            ArgKind::Int(value) if kind == Kind::Float => Value::Float(*value as f64),
-            ArgKind::Int(value) => Value::Int(*value),
-            ArgKind::Float(value) => Value::Float(*value),
-            ArgKind::Text(_) => match self.operand(Role::ConstId, arg)? {
-                Operand::ConstId(id) => Value::Text(id),
-                _ => Value::Null,
-            },
-            ArgKind::Name(name) if name == "null" && self.register_named(name).is_none() => {
-                Value::Null
-            }
-            _ => Value::Reg(self.any_register(arg, kind.class())?),
-        })
+        if !self.is_literal(arg) {
+            return Ok(Value::Reg(self.any_register(arg, kind.class())?));
+        }
+        let reads = match &arg.kind {
+            ArgKind::Text(_) | ArgKind::Data(_) => Reads::Reference,
+            ArgKind::Name(name) if name == "null" => Reads::Reference,
+            _ if kind == Kind::Float => Reads::Double,
+            _ => Reads::Word,
+        };
+        self.literal(arg, reads)
     }
 
-    /// Values for parameters or results of these kinds.
-    fn values(
-        &mut self,
-        args: &[Arg],
-        kinds: &[Kind],
-        what: &str,
-        span: Span,
-    ) -> Lowered<Vec<Value>> {
-        if args.len() != kinds.len() {
-            let message = format!(
-                "{what}: {} should stand here, not {}",
-                kinds.len(),
-                args.len()
-            );
-            return Err(Diagnostic::new(span, message));
-        }
+    /// Values for parameters or results of these kinds, as many as there are.
+    fn values(&mut self, args: &[Arg], kinds: &[Kind]) -> Lowered<Vec<Value>> {
         let mut values = Vec::with_capacity(args.len());
         for (arg, &kind) in args.iter().zip(kinds) {
             let value = self.value(arg, kind)?;
             if value.class() != kind.class() {
-                let wanted = letter(kind.class());
-                let what = arg.kind.describe();
-                let message = format!("an {wanted} should stand here, not {what}");
-                return Err(Diagnostic::new(arg.span, message));
+                return Err(match self.is_literal(arg) {
+                    true => wrong_literal(arg, Reads::of_kind(kind)),
+                    false => self.wrong_class(arg, kind.class()),
+                });
             }
             values.push(value);
         }
         Ok(values)
     }
 
-    fn results(&mut self, dsts: &[Dst], kinds: &[Kind], span: Span) -> Lowered<Vec<Reg>> {
-        if dsts.len() != kinds.len() {
-            let message = format!(
-                "results: {} registers should stand left of `=`, not {}",
-                kinds.len(),
-                dsts.len()
-            );
-            return Err(Diagnostic::new(span, message));
+    /// The arguments of a call of something by its name.
+    fn arguments(
+        &mut self,
+        callee: &Arg,
+        args: &[Arg],
+        (params, results): (&[Kind], &[Kind]),
+        span: Span,
+    ) -> Lowered<Vec<Value>> {
+        if args.len() != params.len() {
+            let name = callee.kind.name();
+            let wanted = counted(params.len(), "argument");
+            let message = format!("`{name}` takes {wanted}, not {}", args.len());
+            let help = format!("`{name}` is {}", signature_text(params, results));
+            return Err(Diagnostic::new(span, message).with_help(help));
+        }
+        self.values(args, params)
+    }
+
+    /// The registers that take the results of a call of something by its name.
+    fn results(
+        &mut self,
+        op: &OpStmt,
+        (params, results): (&[Kind], &[Kind]),
+        span: Span,
+    ) -> Lowered<Vec<Reg>> {
+        let dsts = &op.dsts;
+        if dsts.len() != results.len() {
+            let name = op.args[0].kind.name();
+            let given = counted(results.len(), "result");
+            let found = counted(dsts.len(), "register");
+            let verb = if dsts.len() == 1 { "stands" } else { "stand" };
+            let message = format!("`{name}` gives {given}, and {found} {verb} left of `=`");
+            let names: Vec<String> = (1..=results.len()).map(|n| format!("x{n}")).collect();
+            let written = match names.as_slice() {
+                [] => String::new(),
+                [_] => "x = ".into(),
+                names => format!("{} = ", names.join(", ")),
+            };
+            let signature = signature_text(params, results);
+            let help = format!("`{written}call {name}(...)`; it is {signature}");
+            return Err(Diagnostic::new(span, message).with_help(help));
         }
         dsts.iter()
-            .zip(kinds)
+            .zip(results)
             .map(|(dst, kind)| self.destination(dst, kind.class()))
             .collect()
     }
@@ -197,14 +250,14 @@ impl Body<'_> {
             }
             Target::Host(entry) => (Callee::Host(entry.id), entry.params, entry.results),
         };
-        let args = self.values(args, &params, "arguments", span)?;
-        let results = self.results(&op.dsts, &results, span)?;
+        let args = self.arguments(&op.args[0], args, (&params, &results), span)?;
+        let results = self.results(op, (&params, &results), span)?;
         self.builder.call(callee, &args, &results);
         Ok(())
     }
 
     fn check_is_plain(&self, entry: &FunctionEntry, span: Span) -> Lowered<()> {
-        if !entry.is_closure {
+        if entry.captures.is_none() {
             return Ok(());
         }
         let error = Diagnostic::new(span, "a closure's function is called through a closure");
@@ -231,7 +284,8 @@ impl Body<'_> {
             ));
         };
         self.check_is_plain(&entry, span)?;
-        let args = self.values(args, &entry.params, "arguments", span)?;
+        let signature = (&entry.params[..], &entry.results[..]);
+        let args = self.arguments(&op.args[0], args, signature, span)?;
         self.builder.tail_call(Callee::Function(entry.id.0), &args);
         Ok(())
     }
@@ -276,8 +330,21 @@ impl Body<'_> {
 
     fn ret(&mut self, op: &OpStmt) -> Lowered<()> {
         let (_, results) = self.signature_kinds();
-        let span = op.args[0].span.to(op.args[op.args.len() - 1].span);
-        let values = self.values(&op.args, &results, "results", span)?;
+        if op.args.len() != results.len() {
+            let span = op.args[0].span.to(op.args[op.args.len() - 1].span);
+            let (name, wanted) = (&self.fun.name.text, counted(results.len(), "result"));
+            let found = counted(op.args.len(), "value");
+            let message = format!("`{name}` gives {wanted}, and `ret` has {found}");
+            let help = match results.as_slice() {
+                [] => format!("say their classes: `fun {name}(...) -> (i, r)`, or write `ret`"),
+                _ => format!(
+                    "it is {}",
+                    signature_text(&self.signature_kinds().0, &results)
+                ),
+            };
+            return Err(Diagnostic::new(span, message).with_help(help));
+        }
+        let values = self.values(&op.args, &results)?;
         self.builder.ret(&values);
         Ok(())
     }
@@ -326,65 +393,16 @@ fn closure_signature(args: &[Value], ints: usize, refs: usize, span: Span) -> Lo
     })
 }
 
-/// The row that takes the integer where a register would stand, if that is what the operands say.
-/// `sub` is `add` of the negative.
-fn with_immediate(info: &'static OpInfo, args: &mut [Arg]) -> Lowered<&'static OpInfo> {
-    let written = written_count(info.opcode);
-    let roles = &info.operands[written.min(info.operands.len())..];
-    let literal = roles.iter().zip(args.iter()).position(|(operand, arg)| {
-        operand.role == Role::IIn && matches!(arg.kind, ArgKind::Int(_))
-    });
-    let Some(position) = literal else {
-        return Ok(info);
-    };
-    let (name, negate) = match info.mnemonic.strip_prefix("sub") {
-        Some(rest) => (format!("add{rest}_imm"), true),
-        None => (format!("{}_imm", info.mnemonic), false),
-    };
-    let arg = &mut args[position];
-    let row = Opcode::from_mnemonic(&name)
-        .map(Opcode::info)
-        .filter(|row| {
-            let operand = row.operands.get(written + position);
-            row.operands.len() == info.operands.len()
-                && operand.is_some_and(|operand| operand.role == Role::Int32)
-        });
-    let Some(row) = row else {
-        let message = format!("`{}` takes no number here", info.mnemonic);
-        let help = "put the number into a register first: `x = ...`";
-        return Err(Diagnostic::new(arg.span, message).with_help(help));
-    };
-    if let (true, ArgKind::Int(value)) = (negate, &mut arg.kind) {
-        *value = value.wrapping_neg();
+/// A number of things: `1 argument`, `2 arguments`, `no arguments`.
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
     }
-    let fits = matches!(arg.kind, ArgKind::Int(value) if i32::try_from(value).is_ok());
-    if !fits {
-        let error = Diagnostic::new(arg.span, "this number does not fit into 32 bits");
-        return Err(error.with_help("put it into a register first: `x = ...`"));
-    }
-    Ok(row)
 }
 
-/// An op's form, as help.
-fn form(info: &OpInfo) -> String {
-    let name = |operand: &vm::isa::OperandInfo| operand.name;
-    let written = info
-        .operands
-        .iter()
-        .filter(|operand| operand.role.access() == Access::Write);
-    let written: Vec<&str> = written.map(name).collect();
-    let others = info
-        .operands
-        .iter()
-        .filter(|operand| operand.role.access() != Access::Write);
-    let others: Vec<&str> = others.map(name).collect();
-    let equals = if written.is_empty() { "" } else { " = " };
-    let space = if others.is_empty() { "" } else { " " };
-    format!(
-        "`{}{equals}{}{space}{}`, where {}",
-        written.join(", "),
-        info.mnemonic,
-        others.join(", "),
-        info.doc.trim()
-    )
+/// Parameters and results as a declaration has them.
+fn signature_text(params: &[Kind], results: &[Kind]) -> String {
+    format!("`({}) -> ({})`", letters(params), letters(results))
 }

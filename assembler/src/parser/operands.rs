@@ -235,7 +235,8 @@ pub(crate) fn signature_of(params: &[Param], results: &[Param]) -> Option<Signat
 pub(crate) fn float_of(kind: ArgKind) -> Option<f64> {
     match kind {
         ArgKind::Float(value) => Some(value),
-        ArgKind::Int(value) if value as f64 as i64 == value => Some(value as f64),
+        // Compared in 128 bits: a conversion to 64 would make 2^63 its neighbour.
+        ArgKind::Int(value) if value as f64 as i128 == i128::from(value) => Some(value as f64),
         ArgKind::Name(name) if name == "inf" => Some(f64::INFINITY),
         ArgKind::Name(name) if name == "nan" => Some(f64::NAN),
         _ => None,

@@ -143,9 +143,10 @@ fn arguments_are_counted() {
     ret
 }"#,
         expect![[r#"
-            a.asm:2:5: error: arguments: 1 should stand here, not 0
+            a.asm:2:5: error: `print` takes 1 argument, not 0
                     call print()
                     ^^^^^^^^^^^^
+            help: `print` is `(r) -> ()`
         "#]],
     );
 }
@@ -158,9 +159,10 @@ fn arguments_have_classes() {
     ret
 }"#,
         expect![[r#"
-            a.asm:2:16: error: an r should stand here, not an integer
+            a.asm:2:16: error: an r register, a string or `null` should stand here, not an integer
                     call print(5)
                                ^
+            help: `x = imm 5` makes a small immediate, `str_of_int` a string
         "#]],
     );
 }
@@ -173,9 +175,10 @@ fn results_are_counted() {
     ret
 }"#,
         expect![[r#"
-            a.asm:2:5: error: results: 0 registers should stand left of `=`, not 1
+            a.asm:2:5: error: `print` gives no results, and 1 register stands left of `=`
                     x = call print("a")
                     ^^^^^^^^^^^^^^^^^^^
+            help: `call print(...)`; it is `(r) -> ()`
         "#]],
     );
 }
@@ -187,9 +190,73 @@ fn returned_values_are_counted() {
     ret 5
 }"#,
         expect![[r#"
-            a.asm:2:9: error: results: 0 should stand here, not 1
+            a.asm:2:9: error: `main` gives no results, and `ret` has 1 value
                     ret 5
                         ^
+            help: say their classes: `fun main(...) -> (i, r)`, or write `ret`
+        "#]],
+    );
+}
+
+#[test]
+fn several_results_are_counted() {
+    check(
+        r#"fun f(x: i, y: f) -> (i, r) {
+    ret x
+}
+fun main() {
+    x = call f(1)
+    call f(1, 2.0)
+    tail_call f()
+}"#,
+        expect![[r#"
+            a.asm:2:9: error: `f` gives 2 results, and `ret` has 1 value
+                    ret x
+                        ^
+            help: it is `(i, f) -> (i, r)`
+            a.asm:5:5: error: `f` takes 2 arguments, not 1
+                    x = call f(1)
+                    ^^^^^^^^^^^^^
+            help: `f` is `(i, f) -> (i, r)`
+            a.asm:6:5: error: `f` gives 2 results, and no registers stand left of `=`
+                    call f(1, 2.0)
+                    ^^^^^^^^^^^^^^
+            help: `x1, x2 = call f(...)`; it is `(i, f) -> (i, r)`
+            a.asm:7:15: error: `f` takes 2 arguments, not 0
+                    tail_call f()
+                              ^
+            help: `f` is `(i, f) -> (i, r)`
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_with_windows_takes_no_values() {
+    check(
+        r#"fun main() {
+    call print, "a"
+    ret
+}"#,
+        expect![[r#"
+            a.asm:2:5: error: `call` has another form
+                    call print, "a"
+                    ^^^^^^^^^^^^^^^
+            help: `x = call f(a, 5)` passes values; with windows it is `call function, ints, refs`
+        "#]],
+    );
+}
+
+#[test]
+fn a_function_has_an_end() {
+    check(
+        r#"fun main() {
+    call print("a")
+}"#,
+        expect![[r#"
+            a.asm:2:5: error: in `main`: control runs off the end of the function
+                    call print("a")
+                    ^^^^^^^^^^^^^^^
+            help: behind this op nothing stands: end with `ret`, `raise`, a jump or a tail call
         "#]],
     );
 }
