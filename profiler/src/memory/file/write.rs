@@ -178,11 +178,6 @@ mod tests {
             assert_eq!(real(number), text);
         }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::push_decimal;
 
     #[test]
     fn numbers_are_written_as_they_are_formatted() {
