@@ -2,10 +2,10 @@
 
 use std::hint::black_box;
 
+use assembler::AssembleOptions;
+use assembler::builder::{BuildError, Kind, ModuleBuilder};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use repl::assembler::AssembleOptions;
-use repl::assembler::builder::{BuildError, Kind, ModuleBuilder};
-use repl::assembler::vm::isa::Signature;
+use vm::isa::Signature;
 
 const UNARY: Signature = Signature {
     int_params: 1,

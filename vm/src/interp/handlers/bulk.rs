@@ -46,7 +46,10 @@ outlined! {
             _ => m.i(w.c),
         };
         let made = make_array(m, kind, m.i(w.b), |elements, range| match kind {
-            ObjectKind::ByteArray => elements.add(range.start).write_bytes(element as u8, range.len()),
+            ObjectKind::ByteArray => {
+                let bytes = elements.add(range.start);
+                bytes.write_bytes(element as u8, range.len());
+            }
             _ => {
                 let slots = elements.add(range.start).cast::<u64>();
                 std::slice::from_raw_parts_mut(slots, range.len() / 8).fill(element);
@@ -83,7 +86,8 @@ outlined! {
     }
     fn compare_parts(m) -> Way {
         let w = m.word();
-        let (Some(lhs), Some(rhs)) = (m.object(w.b, ObjectKind::Text), m.object(w.c, ObjectKind::Text)) else {
+        let (lhs, rhs) = (m.object(w.b, ObjectKind::Text), m.object(w.c, ObjectKind::Text));
+        let (Some(lhs), Some(rhs)) = (lhs, rhs) else {
             return way_after(m, Err(Obstacle::Fault(Fault::WrongKind)));
         };
         let (lhs, rhs) = (bytes_of(lhs), bytes_of(rhs));

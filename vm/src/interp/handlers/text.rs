@@ -89,7 +89,8 @@ unsafe fn fault(m: Machine, fault: Fault) -> Way {
 outlined! {
     fn concatenate(m) -> Way {
         let w = m.word();
-        let (Some(lhs), Some(rhs)) = (m.object(w.b, ObjectKind::Text), m.object(w.c, ObjectKind::Text)) else {
+        let (lhs, rhs) = (m.object(w.b, ObjectKind::Text), m.object(w.c, ObjectKind::Text));
+        let (Some(lhs), Some(rhs)) = (lhs, rhs) else {
             return fault(m, Fault::WrongKind);
         };
         make(m, &[bytes_of(lhs), bytes_of(rhs)])
