@@ -19,6 +19,8 @@ use super::input::Input;
 
 /// The most pieces of an input.
 const MAX_PIECES: usize = 16;
+/// The longest piece that is also taken for a regular expression.
+const MAX_EXPRESSION_BYTES: usize = 200;
 
 /// Reads, writes, adds up and reports; whether there was a profile.
 pub fn run(bytes: &[u8]) -> bool {
@@ -40,7 +42,10 @@ pub fn run(bytes: &[u8]) -> bool {
         if let Ok(invocation) = parse_args(&arguments) {
             options = invocation.options;
         }
-        let _ = SourceFilter::parse(&[&text], &[&text]);
+        // To compile a whole file as an expression would take all the time there is.
+        if text.len() < MAX_EXPRESSION_BYTES {
+            let _ = SourceFilter::parse(&[&text], &[&text]);
+        }
     }
     let is_deep = !profiles.is_empty() || !memory.is_empty();
     for map in &maps {
