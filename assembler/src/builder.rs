@@ -81,10 +81,10 @@
 //! # }
 //! ```
 //!
-//! **Where variables live.** In registers, 256 of each class, which are shared by variables that are
-//! not alive together and chosen so that arguments are computed where their call wants them. What is
-//! alive beyond that lives in a record that the function allocates on entry: each use is then a
-//! load, each definition a store, and allocation profiles show the record.
+//! **Where variables live.** In registers, 256 of each class, which are shared by variables that
+//! are not alive together and chosen so that arguments are computed where their call wants them.
+//! What is alive beyond that lives in a record that the function allocates on entry: each use is
+//! then a load, each definition a store, and allocation profiles show the record.
 //!
 //! **Errors.** A [`Body`]'s methods refuse an operand at once; what only a whole function or module
 //! shows, [`ModuleBuilder::finish`] says. Both name the function, block, op and line, and
