@@ -451,7 +451,7 @@ fn program(seed: u64, limit: usize) -> Built<ModuleBuilder> {
 #[test]
 fn programs_give_the_same_with_any_number_of_registers() -> Built<()> {
     let first = campaign::first_seed(1);
-    for seed in first..first + campaign::size(40, 1_000) {
+    for seed in first..first + campaign::size(40, 300) {
         let at = |limit, stress| -> Built<Vec<u64>> {
             let outcome = results(program(seed, limit)?, stress);
             Ok(outcome.map_err(|error| format!("seed {seed}, limit {limit}: {error}"))?)

@@ -1,39 +1,98 @@
 //! Programs without text, for compilers: the same IR, passes and checks that text gets.
 //!
+//! A [`Body`] is a function over any number of variables. Ops are methods, constants are operands,
+//! results are fresh variables; registers are found when the body is defined. A small compiler:
+//!
 //! ```
 //! use assembler::AssembleOptions;
-//! use assembler::builder::{Callee, ModuleBuilder};
-//! use vm::isa::{IIn, IOut, Int32, Op, Signature, Target};
+//! use assembler::builder::{Arg, Body, BuildError, Callable, Kind, ModuleBuilder};
+//! use vm::isa::Signature;
+//!
+//! enum Expr {
+//!     Number(i64),
+//!     Argument,
+//!     Add(Box<Expr>, Box<Expr>),
+//!     IfLess(Box<[Expr; 4]>),
+//!     Recur(Box<Expr>),
+//! }
+//!
+//! /// The value of an expression: a constant, or a variable that holds it.
+//! fn compile(b: &mut Body, own: Callable, expr: &Expr) -> Result<Arg, BuildError> {
+//!     Ok(match expr {
+//!         Expr::Number(number) => Arg::from(*number),
+//!         Expr::Argument => Arg::from(b.param(Kind::Int, 0)?),
+//!         Expr::Add(lhs, rhs) => {
+//!             let (lhs, rhs) = (compile(b, own, lhs)?, compile(b, own, rhs)?);
+//!             Arg::from(b.add(lhs, rhs)?)
+//!         }
+//!         Expr::IfLess(parts) => {
+//!             let [lhs, rhs, yes, no] = parts.as_ref();
+//!             let (is_less, end) = (b.label(), b.label());
+//!             let result = b.var(Kind::Int);
+//!             let (lhs, rhs) = (compile(b, own, lhs)?, compile(b, own, rhs)?);
+//!             b.jlt(lhs, rhs, is_less)?;
+//!             let no = compile(b, own, no)?;
+//!             b.def(result, no)?;
+//!             b.jmp(end)?;
+//!             b.bind(is_less);
+//!             let yes = compile(b, own, yes)?;
+//!             b.def(result, yes)?;
+//!             b.bind(end);
+//!             Arg::from(result)
+//!         }
+//!         Expr::Recur(argument) => {
+//!             let argument = compile(b, own, argument)?;
+//!             Arg::from(b.call_one(own, [argument])?)
+//!         }
+//!     })
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let recur = |by| {
+//!     let less = Expr::Add(Box::new(Expr::Argument), Box::new(Expr::Number(by)));
+//!     Box::new(Expr::Recur(Box::new(less)))
+//! };
+//! let sum = Expr::Add(recur(-1), recur(-2));
+//! let fib = Expr::IfLess(Box::new([Expr::Argument, Expr::Number(2), Expr::Argument, sum]));
 //!
 //! let mut module = ModuleBuilder::new(&AssembleOptions::default());
-//! let unary = Signature { int_params: 1, int_results: 1, ..Signature::default() };
-//! let fib = module.declare("fib", unary);
-//! let main = module.declare("main", Signature { int_results: 1, ..Signature::default() });
 //! let file = module.file("fib.sml");
+//! let unary = Signature { int_params: 1, int_results: 1, ..Signature::default() };
+//! let (f, main) = (module.declare("fib", unary), module.declare("main", Signature::default()));
 //!
-//! let mut f = module.function(fib);
-//! f.declared_at(file, 10);
-//! let n = f.int_param(0);
-//! let (a, b, small) = (f.new_int(), f.new_int(), f.label());
-//! f.op(Op::JltImm { lhs: IIn(n.index), rhs: Int32(2), target: Target(small.0) });
-//! f.op(Op::AddImm { dst: IOut(a.index), lhs: IIn(n.index), rhs: Int32(-1) });
-//! f.call(Callee::Function(fib.0), &[a.into()], &[a]);
-//! f.op(Op::AddImm { dst: IOut(b.index), lhs: IIn(n.index), rhs: Int32(-2) });
-//! f.call(Callee::Function(fib.0), &[b.into()], &[b]);
-//! f.op(Op::Add { dst: IOut(a.index), lhs: IIn(a.index), rhs: IIn(b.index) });
-//! f.ret(&[a.into()]);
-//! f.bind(small);
-//! f.ret(&[n.into()]);
-//! module.define(f);
+//! let mut b = module.body(f);
+//! b.declared_at(file, 10);
+//! let result = compile(&mut b, module.callable(f)?, &fib)?;
+//! b.ret([result])?;
+//! module.define_body(b);
 //!
-//! let mut f = module.function(main);
-//! f.tail_call(Callee::Function(fib.0), &[assembler::builder::Value::Int(20)]);
-//! module.define(f);
+//! let mut b = module.body(main);
+//! let print = module.standard_host("print")?;
+//! let number = b.call_one(module.callable(f)?, [20])?;
+//! let text = b.str_of_int(number)?;
+//! b.call(print, [text])?;
+//! b.ret(())?;
+//! module.define_body(b);
 //!
-//! let module = module.finish().expect("the program is complete and verifies");
+//! let module = module.finish_verified()?;
 //! assert_eq!(module.functions[0].name, "fib");
 //! assert_eq!(module.sources.names[3], "fib\tfib.sml: 10");
+//! # Ok(())
+//! # }
 //! ```
+//!
+//! **Where variables live.** In registers, 256 of each class, which are shared by variables that
+//! are not alive together and chosen so that arguments are computed where their call wants them.
+//! What is alive beyond that lives in a record that the function allocates on entry: each use is
+//! then a load, each definition a store, and allocation profiles show the record.
+//!
+//! **Errors.** A [`Body`]'s methods refuse an operand at once; what only a whole function or module
+//! shows, [`ModuleBuilder::finish`] says. Both name the function, block, op and line, and
+//! [`Rejection::dump`] prints what there is.
+//!
+//! **Registers by number.** Whoever has chosen registers already, as the text's front end and code
+//! generators with an allocator of their own, uses [`FunctionBuilder`]: ops as they are, over
+//! registers, in the same module.
 
 mod allocate;
 mod body;

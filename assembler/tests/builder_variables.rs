@@ -228,7 +228,7 @@ fn errors_say_where_the_op_stands() {
             b.fadd(n, 1.0).map(drop)
         },
         expect![[r#"
-            in `f`: `lhs` of `fadd` is of kind f; a variable of kind i does not fit: `f[dst] = f[lhs] + f[rhs]`. (`fadd`, f.sml:12)
+            in `f`: `lhs` is of kind f; a variable of kind i does not fit (`fadd`, f.sml:12)
         "#]],
     );
     check(
@@ -258,8 +258,8 @@ fn errors_say_where_the_op_stands() {
     check(
         |_, b| b.add(1, Arg::Null).map(drop),
         expect![[r#"
-        in `f`: `lhs` of `add_imm` is of kind i; null does not fit: `i[dst] = i[lhs] + rhs`, wrapping. (`add_imm`)
-    "#]],
+            in `f`: `lhs` is of kind i; null does not fit (`add_imm`)
+        "#]],
     );
     check(
         |_, b| b.op("add", [1]).map(drop),
@@ -276,8 +276,8 @@ fn errors_say_where_the_op_stands() {
     check(
         |_, b| b.add(1, 2).map(drop),
         expect![[r#"
-        in `f`: control runs off the end of the function; end it with a return or a jump (`add_imm`, block 0)
-    "#]],
+            in `f`: control runs off the end of the function (`add_imm`, block 0)
+        "#]],
     );
 }
 
@@ -306,11 +306,13 @@ fn a_rejected_module_can_be_printed() -> Built<()> {
     })?
     .finish()
     .expect_err("there is no such source");
+    let dump = rejection.dump();
+    let lines = dump.split_inclusive('\n');
+    let code = lines.filter(|line| !line.starts_with(".sources"));
     expect![[r#"
         in `f`: no source has the index 55 (`enter`, block 0)
         .instrumented
         .entry @1
-        .sources ["<unknown>", "<gc>", "<main>", "f\tf.sml: 1"], [[0], [1], []], [[0, 2], [1, 2], [2, 2], [3, 2]]
 
         .file "f.sml"
         fun f(i) -> i {
@@ -325,7 +327,8 @@ fn a_rejected_module_can_be_printed() -> Built<()> {
         fun "<library>"() {
             ret
         }
-    "#]].assert_eq(&format!("{rejection}\n{}", rejection.dump()));
+    "#]]
+    .assert_eq(&format!("{rejection}\n{}", code.collect::<String>()));
     Ok(())
 }
 

@@ -227,7 +227,7 @@ fn check_end(function: &Function) -> Result<(), Diagnostic> {
         true => {
             let span = instr.map_or(function.span, |instr| instr.span);
             let message = "control runs off the end of the function";
-            Err(Diagnostic::new(span, message).with_help("end it with a return or a jump"))
+            Err(Diagnostic::new(span, message))
         }
         false => Ok(()),
     }

@@ -36,7 +36,10 @@ macro_rules! methods {
         /// Each method's name, results and operands.
         #[cfg(test)]
         const METHODS: &[(&str, usize, usize)] = &[ $( $(
-            (stringify!($name), $count, <[&str]>::len(&[$(stringify!($arg)),*])),
+            (stringify!($name), $count, {
+                const ARGS: &[&str] = &[$(stringify!($arg)),*];
+                ARGS.len()
+            }),
         )+ )+ ];
     };
 }

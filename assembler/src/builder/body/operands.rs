@@ -154,7 +154,8 @@ impl Body {
     /// # use vm::isa::Signature;
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let mut module = ModuleBuilder::new(&AssembleOptions::default());
-    /// # let f = module.declare("f", Signature { ref_params: 1, int_results: 1, ..Default::default() });
+    /// # let signature = Signature { ref_params: 1, int_results: 1, ..Default::default() };
+    /// # let f = module.declare("f", signature);
     /// # let mut b = module.body(f);
     /// let parsed = b.op("int_of_str", [b.param(Kind::Ref, 0)?])?;
     /// b.ret([parsed[1]])?;
@@ -261,11 +262,9 @@ impl Body {
             _ => kind_of(info, operand).letter().to_string(),
         };
         let message = format!(
-            "`{}` of `{}` is of kind {wanted}; {} does not fit: {}",
+            "`{}` is of kind {wanted}; {} does not fit",
             operand.name,
-            info.mnemonic,
-            describe(arg),
-            info.doc.trim()
+            describe(arg)
         );
         self.error(info.mnemonic, message)
     }
