@@ -230,6 +230,9 @@ fn links_lead_somewhere() {
             .skip(1)
             .filter_map(|rest| rest.split(')').next())
         {
+            if target.starts_with("https://") {
+                continue;
+            }
             let (file, heading) = target.split_once('#').unwrap_or((target, ""));
             let linked = if file.is_empty() {
                 text.clone()

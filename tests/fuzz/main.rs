@@ -162,6 +162,10 @@ fn seeds_make_sense() {
 fn what_was_found_is_mended() {
     for target in &targets::TARGETS {
         let folder = root().join("tests/fuzz/found").join(target.name);
+        // A folder comes with the first input that something was wrong with.
+        if !folder.exists() {
+            continue;
+        }
         for path in files(&folder, "input") {
             let input = std::fs::read(&path).expect("a file");
             try_input(target, &input, &path.display().to_string());

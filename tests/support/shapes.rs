@@ -355,7 +355,7 @@ fn switches(size: usize) -> Module {
     let mut body = Body::default();
     body.write_all();
     let first = body.len();
-    let count = size / (4 * LANDINGS);
+    let count = (size / (4 * LANDINGS)).max(1);
     let landings = first + count;
     for _ in 0..count {
         body.push(Op::Switch {

@@ -85,7 +85,7 @@ fn blocks_that_each_forget_one_more_register_take_one_more_round() {
 
 #[test]
 fn loops_in_loops_take_a_round_a_level_at_most() {
-    for depth in [1, 8, 30] {
+    for depth in [1, 8, 30, 100] {
         let mut ops = write_all();
         let start = ops.len();
         // Heads, which may leave their loops, the innermost body, and the ways back.
@@ -102,6 +102,64 @@ fn loops_in_loops_take_a_round_a_level_at_most() {
         ops.extend([Op::Ret {}, Op::Ret {}, Op::Ret {}]);
         let (steps, edges) = steps(&ops).expect("it verifies");
         assert!(steps <= (depth + 2) * edges, "{steps} for {edges} edges");
+    }
+}
+
+/// Statements as compilers make them, up to this many levels in one another: ops that write
+/// registers, calls that forget them, two-way branches, and loops that test at their start.
+fn structured(ops: &mut Vec<Op>, levels: usize, next: &mut impl FnMut(usize) -> usize) {
+    for _ in 0..1 + next(6) {
+        match next(if levels == 0 || ops.len() > 100_000 {
+            3
+        } else {
+            6
+        }) {
+            0 | 1 => ops.push(Op::Int {
+                dst: IOut(1 + next(200) as u8),
+                value: Int64(0),
+            }),
+            2 => ops.push(call(1 + next(250))),
+            kind => {
+                let head = ops.len();
+                ops.push(branch(0));
+                structured(ops, levels - 1, next);
+                if kind == 3 {
+                    ops.push(Op::Jmp {
+                        target: Target(head as u32),
+                    });
+                }
+                ops[head] = branch(ops.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hundred_thousand_ops_of_a_compiler_take_a_small_part_of_the_limit() {
+    for levels in [3, 10, 40] {
+        let mut state = levels as u64;
+        let mut next = |bound: usize| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 33) as usize % bound
+        };
+        let mut ops = write_all();
+        while ops.len() < 100_000 {
+            structured(&mut ops, levels, &mut next);
+        }
+        ops.push(Op::Ret {});
+        let bytes: usize = ops
+            .iter()
+            .map(|op| {
+                let mut code = Vec::new();
+                op.encode(&mut code);
+                code.len()
+            })
+            .sum();
+        let (steps, _) = steps(&ops).expect("it verifies");
+        assert!(
+            10 * steps < STEPS_PER_BYTE * bytes,
+            "{steps} for {bytes} bytes"
+        );
     }
 }
 
