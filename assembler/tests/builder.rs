@@ -260,8 +260,9 @@ fn the_verifier_checks_what_is_built() {
     );
     check(
         |_, _| {},
-        expect![[r#"
-            in `f`: control runs off the end of the function; behind this op nothing stands: end with `ret`, `raise`, a jump or a tail call
-        "#]],
+        expect![
+            "in `f`: control runs off the end of the function; behind this op nothing stands: \
+            end with `ret`, `raise`, a jump or a tail call\n"
+        ],
     );
 }
