@@ -4,6 +4,7 @@ use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, MemprofError, ProfileId, Tr
 use vm::{HeapConfig, Outcome, RunError, Trap, VmConfig};
 
 use crate::recorder::{call, every_word, machine, machine_with_nursery, start};
+use crate::support::Deaf;
 
 /// Keeps a large array and many small blocks, drops them, and fails in several ways.
 const LIVES: &str = r#"
@@ -272,27 +273,6 @@ impl Tracker for Choosy {
         assert_eq!(cookie, 17, "S14: what promotion has given");
         self.log.borrow_mut().push('D');
     }
-}
-
-/// Hears nothing.
-struct Deaf;
-
-impl Tracker for Deaf {
-    fn alloc_minor(&mut self, _: &AllocInfo<'_>) -> Option<u64> {
-        None
-    }
-
-    fn alloc_major(&mut self, _: &AllocInfo<'_>) -> Option<u64> {
-        None
-    }
-
-    fn promote(&mut self, _: u64, _: &GcEvent) -> Option<u64> {
-        None
-    }
-
-    fn dealloc_minor(&mut self, _: u64, _: &GcEvent) {}
-
-    fn dealloc_major(&mut self, _: u64, _: &GcEvent) {}
 }
 
 #[test]

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use assembler::{AssembleOptions, assemble};
 use profiler::{Kind, KindSet, Profile};
 use vm::host::{HostIo, Hosts};
+use vm::memprof::{AllocInfo, GcEvent, Tracker};
 use vm::module::Module;
 use vm::verify::{VerifiedModule, verify};
 use vm::{GcStress, Vm, VmConfig};
@@ -170,4 +171,25 @@ pub fn expect_file(path: &Path, actual: &str) {
 /// A signal's number, as an interrupt takes it.
 pub fn signal(number: u8) -> std::num::NonZeroU8 {
     std::num::NonZeroU8::new(number).expect("no signal has the number 0")
+}
+
+/// A tracker that hears nothing.
+pub struct Deaf;
+
+impl Tracker for Deaf {
+    fn alloc_minor(&mut self, _: &AllocInfo<'_>) -> Option<u64> {
+        None
+    }
+
+    fn alloc_major(&mut self, _: &AllocInfo<'_>) -> Option<u64> {
+        None
+    }
+
+    fn promote(&mut self, _: u64, _: &GcEvent) -> Option<u64> {
+        None
+    }
+
+    fn dealloc_minor(&mut self, _: u64, _: &GcEvent) {}
+
+    fn dealloc_major(&mut self, _: u64, _: &GcEvent) {}
 }

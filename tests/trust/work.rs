@@ -1,9 +1,9 @@
 //! Ops that handle many bytes: they look whether the run is to end, and cost fuel by their size.
 
-use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
+use vm::memprof::MemprofConfig;
 use vm::{Interrupt, Outcome, RunError, Trap, VmConfig};
 
-use crate::support::signal;
+use crate::support::{Deaf, signal};
 use crate::{PLAIN, machine_with, marking_hosts};
 
 /// A megabyte of work, by the op or host function that does it. Before it stand arrays and strings
@@ -123,22 +123,6 @@ fn accounting_for_memory_outside_the_heap_costs_fuel_by_its_size() {
     ));
 }
 
-struct Nobody;
-
-impl Tracker for Nobody {
-    fn alloc_minor(&mut self, _: &AllocInfo<'_>) -> Option<u64> {
-        None
-    }
-    fn alloc_major(&mut self, _: &AllocInfo<'_>) -> Option<u64> {
-        None
-    }
-    fn promote(&mut self, _: u64, _: &GcEvent) -> Option<u64> {
-        None
-    }
-    fn dealloc_minor(&mut self, _: u64, _: &GcEvent) {}
-    fn dealloc_major(&mut self, _: u64, _: &GcEvent) {}
-}
-
 #[test]
 fn sampling_a_long_block_looks_whether_the_run_is_to_end() {
     let text = "host doom()
@@ -163,7 +147,7 @@ fn sampling_a_long_block_looks_whether_the_run_is_to_end() {
         rate: 0.999,
         ..MemprofConfig::default()
     };
-    vm.memprof_start(config, Box::new(Nobody))
+    vm.memprof_start(config, Box::new(Deaf))
         .expect("a profile starts");
     assert!(vm.run().is_err());
     assert!(!is_marked.get());
