@@ -168,6 +168,24 @@ fn garbage_never_fills_a_heap() {
     assert_eq!(vm.run(), Ok(Outcome::Returned(vec![0])));
 }
 
+/// What lives between two major collections was not seen.
+#[test]
+fn what_the_heap_holds_is_seen_at_every_collection() {
+    let text = "fun main() {
+            n = 400000
+            x = null
+        l:  x = new 1, [x], [n]
+            n = sub n, 1
+            jgt n, 0, l
+            ret
+        }";
+    let mut vm = machine(text, VmConfig::default());
+    assert_eq!(vm.run(), Ok(Outcome::Returned(vec![])));
+    let stats = vm.heap_stats();
+    let in_nursery = 2 << 20;
+    assert!(stats.max_held_bytes + in_nursery >= 400_000 * 24, "{stats}");
+}
+
 #[test]
 fn an_array_that_no_memory_holds_is_refused() {
     let sizes = [
