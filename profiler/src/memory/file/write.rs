@@ -183,7 +183,7 @@ mod tests {
     fn numbers_are_written_as_they_are_formatted() {
         for number in [0, 1, 9, 10, 4_294, 100_000, u32::MAX] {
             let mut line = b"x".to_vec();
-            push_decimal(&mut line, number);
+            super::push_decimal(&mut line, number);
             assert_eq!(line, format!("x{number}").into_bytes());
         }
     }
