@@ -50,6 +50,7 @@ pub fn run(bytes: &[u8]) -> bool {
 }
 
 /// Runs a file in many ways; whether it verified.
+#[cfg(test)]
 pub fn run_everywhere(file: &[u8]) -> bool {
     let Ok(module) = read(file) else {
         return false;

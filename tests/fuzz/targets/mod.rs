@@ -22,6 +22,7 @@ mod trouble;
 mod ways;
 
 pub use examples::EXAMPLES;
+#[cfg(test)]
 pub use machine::run_everywhere;
 
 /// Something that takes bytes from anywhere.
