@@ -30,7 +30,15 @@ impl HostCall {
     /// The calls that are open, the caller of this host function first.
     pub fn backtrace(&self) -> Backtrace {
         // SAFETY: the program outlives the call, and `sp` is above the run's first frame.
-        unsafe { Backtrace::take(&*(*self.ctx()).program, self.caller.pc, self.caller.sp) }
+        unsafe {
+            let first = (*self.ctx()).stack.first_frame();
+            Backtrace::take(
+                &*(*self.ctx()).program,
+                self.caller.pc,
+                first,
+                self.caller.sp,
+            )
+        }
     }
 
     /// How many control frames are open.

@@ -155,7 +155,7 @@ impl HostIo {
                     if let Some(signal) = interrupted() {
                         return Ok(Line::Interrupted(signal));
                     }
-                    if is_ready(libc::STDIN_FILENO, libc::POLLIN)? {
+                    if is_ready(libc::STDIN_FILENO, libc::POLLIN, POLL_MILLISECONDS)? {
                         *is_at_end = read_more(buffer)?;
                     }
                 }
@@ -176,7 +176,12 @@ const PIPE_BYTES: usize = 4096;
 
 impl Write for ProcessOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        while !is_ready(libc::STDOUT_FILENO, libc::POLLOUT)? {
+        let wait_ms = if self.is_given_up {
+            0
+        } else {
+            POLL_MILLISECONDS
+        };
+        while !is_ready(libc::STDOUT_FILENO, libc::POLLOUT, wait_ms)? {
             let attention = self
                 .attention
                 .lock()
@@ -217,14 +222,14 @@ pub(super) fn is_given_up(error: &io::Error) -> bool {
 /// Waits a little until a descriptor is ready. A read or write would be restarted after a signal
 /// and never notice it; `poll` is not restarted, and comes back by itself for the signal that came
 /// just before.
-fn is_ready(fd: i32, events: i16) -> io::Result<bool> {
+fn is_ready(fd: i32, events: i16, wait_ms: i32) -> io::Result<bool> {
     let mut fd = libc::pollfd {
         fd,
         events,
         revents: 0,
     };
     // SAFETY: one descriptor is passed, and one is counted.
-    let ready = unsafe { libc::poll(&mut fd, 1, POLL_MILLISECONDS) };
+    let ready = unsafe { libc::poll(&mut fd, 1, wait_ms) };
     if ready >= 0 {
         return Ok(ready > 0);
     }

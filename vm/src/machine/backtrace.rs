@@ -20,14 +20,15 @@ impl Backtrace {
     /// The backtrace of a machine at `pc`.
     ///
     /// # Safety
-    /// `sp` is above the first frame of the run.
-    pub(crate) unsafe fn take(program: &Program, pc: Pc, sp: *mut Frame) -> Self {
-        let mut depth = 0;
-        // SAFETY: a run's first frame returns to the halting word, so the walk ends there.
-        let frame_at = |depth: usize| unsafe { *sp.sub(depth + 1) };
-        while frame_at(depth).pc != program.halt() {
-            depth += 1;
-        }
+    /// `first` is the run's first frame, and `sp` is above it.
+    pub(crate) unsafe fn take(
+        program: &Program,
+        pc: Pc,
+        first: *mut Frame,
+        sp: *mut Frame,
+    ) -> Self {
+        // No call made the first frame, which returns to the word that ends the run.
+        let n_levels = (sp as usize - first as usize) / size_of::<Frame>();
         let location = |level: usize| match level {
             0 => program.location(pc),
             // A return address is behind its call; the word before it belongs to the call.
@@ -37,7 +38,6 @@ impl Backtrace {
                 program.location(return_pc.wrapping_sub(1))
             }
         };
-        let n_levels = depth + 1;
         let n_skipped = n_levels.saturating_sub(2 * KEPT);
         let n_innermost = if n_skipped > 0 { KEPT } else { n_levels };
         Self {

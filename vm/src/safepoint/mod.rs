@@ -129,7 +129,8 @@ pub(crate) unsafe fn end_with_trap(m: Machine, trap: Trap) {
             }
             other => other,
         };
-        let backtrace = Backtrace::take(&*(*ctx).program, m.pc, m.sp);
+        let first = (*ctx).stack.first_frame();
+        let backtrace = Backtrace::take(&*(*ctx).program, m.pc, first, m.sp);
         (*ctx).control.exit = Exit::Trap(trap, backtrace);
     }
 }

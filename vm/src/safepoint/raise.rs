@@ -100,7 +100,8 @@ pub(crate) unsafe fn unwind(m: Machine) -> Result<Way, Obstacle> {
                 sp: below,
             };
         }
-        (*ctx).control.exit = Exit::Uncaught(Backtrace::take(program, m.pc, m.sp));
+        let first = (*ctx).stack.first_frame();
+        (*ctx).control.exit = Exit::Uncaught(Backtrace::take(program, m.pc, first, m.sp));
         Ok(Way::Stop)
     }
 }
