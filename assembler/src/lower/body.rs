@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use vm::isa::{Access, Opcode, Role};
+use vm::isa::{Opcode, Role};
 
 use super::literal::Temporaries;
 use super::*;
@@ -412,12 +412,4 @@ fn collect_names<'a>(arg: &'a Arg, names: &mut Vec<&'a str>) {
         ArgKind::List(list) => list.iter().for_each(|arg| collect_names(arg, names)),
         _ => {}
     }
-}
-
-/// How many registers an op writes.
-pub(super) fn written_count(opcode: Opcode) -> usize {
-    let operands = opcode.info().operands.iter();
-    operands
-        .filter(|operand| operand.role.access() == Access::Write)
-        .count()
 }

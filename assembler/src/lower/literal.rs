@@ -5,7 +5,7 @@ use vm::isa::{
     Access, MAX_LIST_REGISTERS, OpInfo, Opcode, Operand, OperandInfo, RegisterList, Role,
 };
 
-use super::body::{Body, written_count};
+use super::body::Body;
 use super::operand::letter;
 use super::*;
 use crate::builder::{Class, Reg, Value};
@@ -306,7 +306,7 @@ const SWAPPED: [(&str, &str); 13] = [
 /// The row that takes one of the integers as its immediate, with the operands in its order; without
 /// such a row, or when the number does not fit into it, the row itself.
 pub(super) fn with_immediate(info: &'static OpInfo, args: &mut [Arg]) -> &'static OpInfo {
-    let written = written_count(info.opcode);
+    let written = info.n_written();
     // An immediate is never an op's first operand; the last literal becomes one.
     for position in (1..args.len()).rev() {
         if !matches!(args[position].kind, ArgKind::Int(_)) {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `table` | the rows themselves |
 //! | `operand` | operand roles: encoding and access |
+//! | `effects` | what ops may do besides writing their outputs |
 //! | `opcode` | the opcode enum, its codes, mnemonics and documentation |
 //! | `op` | ops as values, from and to their operands, encoder |
 //! | `decode` | the checked decoder |
@@ -14,6 +15,7 @@
 //! without a machine to run it.
 
 mod decode;
+mod effects;
 mod generate;
 mod manual;
 mod op;
@@ -23,6 +25,7 @@ mod signature;
 mod table;
 
 pub use decode::{DecodeError, Reader, decode_one};
+pub use effects::Effects;
 pub use generate::random_op;
 pub use manual::manual;
 pub use op::Op;

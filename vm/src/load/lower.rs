@@ -14,7 +14,7 @@ use crate::code::*;
 use crate::heap::{HeaderSource, Heap, OutOfMemory, Value};
 use crate::interp::handlers::{branch, call, mode};
 use crate::interp::slow;
-use crate::isa::Op;
+use crate::isa::{Effects, Op};
 use crate::module::{Constant, Module};
 use crate::verify::{ControlStackId, FunctionFacts, VerifiedModule};
 
@@ -283,7 +283,7 @@ impl<'a> Lowering<'a> {
         let follows_jump = position
             .checked_sub(1)
             .and_then(|before| self.kept_op(before));
-        let is_after_jump = follows_jump.is_none_or(has_targets);
+        let is_after_jump = follows_jump.is_none_or(may_leave);
         is_after_jump || !self.plan.may_follow(self.plan.kept[position])
     }
 
@@ -463,15 +463,11 @@ pub(super) fn is_source(opened: Option<SourceId>) -> bool {
 
 /// Whether the op is there for profiles only.
 fn is_profiling(op: &Op) -> bool {
-    matches!(op, Op::Enter { .. } | Op::Leave { .. })
+    op.opcode().info().effects.has(Effects::PROFILES)
 }
 
-fn has_targets(op: &Op) -> bool {
-    !op.opcode().info().falls_through
-        || op.operands().iter().any(|operand| {
-            matches!(
-                operand,
-                crate::isa::Operand::Target(_) | crate::isa::Operand::Targets(_)
-            )
-        })
+/// Whether control may go elsewhere than to the next op.
+fn may_leave(op: &Op) -> bool {
+    let info = op.opcode().info();
+    !info.falls_through || info.has_targets()
 }

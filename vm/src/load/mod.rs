@@ -12,6 +12,7 @@ mod elided;
 mod finish;
 mod fuse;
 mod lower;
+mod pack;
 mod plan;
 mod select;
 

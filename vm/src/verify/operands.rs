@@ -252,7 +252,7 @@ impl Checker<'_> {
             | Op::Leave {
                 source: SourceRef(id),
             } => self.source(*id),
-            _ if may_jump(op) => self.targets(op),
+            _ if op.opcode().info().has_targets() => self.targets(op),
             _ => Ok(()),
         }
     }
@@ -330,15 +330,6 @@ impl Checker<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether the op names offsets to jump to. This looks at the op's kind, not at its operands, of
-/// which a copy would have to be made.
-pub(super) fn may_jump(op: &Op) -> bool {
-    let operands = op.opcode().info().operands.iter();
-    operands
-        .clone()
-        .any(|operand| matches!(operand.role, Role::Target | Role::Targets))
 }
 
 fn check_window(
