@@ -316,7 +316,8 @@ macro_rules! for_each_op {
         0xa8 call = Call { function: FuncId, ints: IWindow, refs: RWindow }: faults calls;
         /// `call the closure r[closure]`; it arrives in the callee's first r register after its
         /// reference parameters. Faults with wrong kind when it is no closure of this signature.
-        0xa9 call_closure = CallClosure { closure: RIn, sig: Sig, ints: IWindow, refs: RWindow }: faults calls;
+        0xa9 call_closure = CallClosure { closure: RIn, sig: Sig, ints: IWindow, refs: RWindow }
+            : faults calls;
         /// `call the host function with the windows at i[ints] and r[refs]`.
         0xaa call_host = CallHost { host: HostId, ints: IWindow, refs: RWindow }: faults calls;
         /// `become a call of function`; its arguments are `i[0]..` and `r[0]..` of this frame.
