@@ -22,7 +22,7 @@ const COPIES: u8 = 32;
 /// Where the comparisons with them are put.
 const COMPARED: u8 = 64;
 /// How often each op is tried without a fault.
-const N_DONE: usize = 10;
+const N_DONE: usize = 4;
 /// How often each op is tried at most: it may fault for most of what registers hold.
 const MAX_TRIES: usize = 3000;
 

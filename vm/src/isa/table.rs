@@ -73,6 +73,20 @@ macro_rules! for_each_op {
         0x1b neg_ovf = NegOvf { dst: IOut, src: IIn }: faults;
         /// `i[dst] = i[lhs] + rhs`; faults with overflow.
         0x1c add_ovf_imm = AddOvfImm { dst: IOut, lhs: IIn, rhs: Int32 }: faults;
+        /// `i[dst] = i[lhs] * rhs`; faults with overflow.
+        0x1d mul_ovf_imm = MulOvfImm { dst: IOut, lhs: IIn, rhs: Int32 }: faults;
+        /// `i[dst] = rhs - i[lhs]`; faults with overflow.
+        0x1e rsub_ovf_imm = RSubOvfImm { dst: IOut, lhs: IIn, rhs: Int32 }: faults;
+
+        // Arithmetic of more than 64 bits. Of a carry the lowest bit counts.
+        /// `i[dst] = i[lhs] + i[rhs] + i[carry_in], i[carry] = what 64 bits cannot hold`, unsigned.
+        0x17 add_carry = AddCarry { dst: IOut, carry: IOut, lhs: IIn, rhs: IIn, carry_in: IIn };
+        /// `i[dst] = i[lhs] - i[rhs] - i[borrow_in], i[borrow] = 1 if that is negative`, unsigned.
+        0x1f sub_borrow = SubBorrow { dst: IOut, borrow: IOut, lhs: IIn, rhs: IIn, borrow_in: IIn };
+        /// `i[dst] = the upper 64 of the 128 bits of i[lhs] * i[rhs]`, both signed.
+        0x3e mul_hi = MulHi { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = the upper 64 of the 128 bits of i[lhs] * i[rhs]`, both unsigned.
+        0x3f umul_hi = UMulHi { dst: IOut, lhs: IIn, rhs: IIn };
 
         // Division. Each faults with division by zero, and with overflow on `MIN / -1`.
         /// `i[dst] = i[lhs] / i[rhs]`, rounded to zero.
@@ -87,6 +101,18 @@ macro_rules! for_each_op {
         0x24 udiv = UDiv { dst: IOut, lhs: IIn, rhs: IIn }: faults;
         /// `i[dst] = i[lhs] mod i[rhs]`, both unsigned.
         0x25 urem = URem { dst: IOut, lhs: IIn, rhs: IIn }: faults;
+        /// `i[dst] = i[lhs] / rhs`, rounded to zero.
+        0x26 quot_imm = QuotImm { dst: IOut, lhs: IIn, rhs: Int32 }: faults;
+        /// `i[dst] = i[lhs] rem rhs`, with the sign of `lhs`.
+        0x27 rem_imm = RemImm { dst: IOut, lhs: IIn, rhs: Int32 }: faults;
+        /// `i[dst] = i[lhs] / rhs`, rounded to minus infinity.
+        0x3a div_imm = DivImm { dst: IOut, lhs: IIn, rhs: Int32 }: faults;
+        /// `i[dst] = i[lhs] mod rhs`, with the sign of `rhs`.
+        0x3b modulo_imm = ModuloImm { dst: IOut, lhs: IIn, rhs: Int32 }: faults;
+        /// `i[dst] = i[lhs] / rhs`, both unsigned; the immediate is sign-extended.
+        0x3c udiv_imm = UDivImm { dst: IOut, lhs: IIn, rhs: Int32 }: faults;
+        /// `i[dst] = i[lhs] mod rhs`, both unsigned; the immediate is sign-extended.
+        0x3d urem_imm = URemImm { dst: IOut, lhs: IIn, rhs: Int32 }: faults;
 
         // Bits and words. Shift counts are taken modulo 64.
         /// `i[dst] = i[lhs] & i[rhs]`.
@@ -139,6 +165,18 @@ macro_rules! for_each_op {
         0x44 ult = Ult { dst: IOut, lhs: IIn, rhs: IIn };
         /// `i[dst] = i[lhs] <= i[rhs]`, unsigned.
         0x45 ule = Ule { dst: IOut, lhs: IIn, rhs: IIn };
+        /// `i[dst] = i[lhs] == rhs`.
+        0x4c eq_imm = EqImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[lhs] != rhs`.
+        0x4d ne_imm = NeImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[lhs] < rhs`, signed.
+        0x4e lt_imm = LtImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[lhs] <= rhs`, signed.
+        0x4f le_imm = LeImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[lhs] > rhs`, signed.
+        0x5e gt_imm = GtImm { dst: IOut, lhs: IIn, rhs: Int32 };
+        /// `i[dst] = i[lhs] >= rhs`, signed.
+        0x5f ge_imm = GeImm { dst: IOut, lhs: IIn, rhs: Int32 };
         /// `i[dst] = f[lhs] == f[rhs]`; false when either is not a number.
         0x46 feq = FEq { dst: IOut, lhs: IIn, rhs: IIn };
         /// `i[dst] = f[lhs] < f[rhs]`; false when either is not a number.
@@ -151,6 +189,12 @@ macro_rules! for_each_op {
         0x4a is_null = IsNull { dst: IOut, src: RIn };
         /// `i[dst] = r[src] is an immediate`.
         0x4b is_imm = IsImm { dst: IOut, src: RIn };
+        /// `i[dst] = what r[src] is`: 0 null, 1 an immediate, 2 a record, 3 a closure, 4 an array of
+        /// references, 5 of integers, 6 of doubles, 7 of bytes, 8 a string, 9 a weak reference.
+        0xd0 kind = GetKind { dst: IOut, src: RIn };
+        /// `i[dst] = the signature of the closure r[closure]`: from the lowest byte on how many `i`
+        /// parameters, `r` parameters, `i` results and `r` results; faults with wrong kind.
+        0xd1 sig = GetSig { dst: IOut, closure: RIn }: faults;
 
         // Doubles.
         /// `f[dst] = f[lhs] + f[rhs]`.
@@ -181,6 +225,31 @@ macro_rules! for_each_op {
         0x5c ftoi = FToI { dst: IOut, src: IIn }: faults;
         /// `f[dst] = f[src] rounded to a single and back`.
         0x5d fsingle = FSingle { dst: IOut, src: IIn };
+        /// `f[dst] = f[lhs] + rhs`.
+        0xc0 fadd_imm = FAddImm { dst: IOut, lhs: IIn, rhs: Float64 };
+        /// `f[dst] = rhs - f[lhs]`.
+        0xc1 frsub_imm = FRSubImm { dst: IOut, lhs: IIn, rhs: Float64 };
+        /// `f[dst] = f[lhs] * rhs`.
+        0xc2 fmul_imm = FMulImm { dst: IOut, lhs: IIn, rhs: Float64 };
+        /// `f[dst] = f[lhs] / rhs`.
+        0xc3 fdiv_imm = FDivImm { dst: IOut, lhs: IIn, rhs: Float64 };
+        /// `f[dst] = rhs / f[lhs]`.
+        0xc4 frdiv_imm = FRDivImm { dst: IOut, lhs: IIn, rhs: Float64 };
+
+        // Immediates. Each faults with wrong kind on what is no immediate, and with overflow when
+        // 63 bits cannot hold the result.
+        /// `r[dst] = the immediate r[lhs] + r[rhs]`.
+        0xc8 tadd = TAdd { dst: ROut, lhs: RIn, rhs: RIn }: faults;
+        /// `r[dst] = the immediate r[lhs] - r[rhs]`.
+        0xc9 tsub = TSub { dst: ROut, lhs: RIn, rhs: RIn }: faults;
+        /// `r[dst] = the immediate r[lhs] * r[rhs]`.
+        0xca tmul = TMul { dst: ROut, lhs: RIn, rhs: RIn }: faults;
+        /// `r[dst] = the immediate r[lhs] + rhs`.
+        0xcb tadd_imm = TAddImm { dst: ROut, lhs: RIn, rhs: Int32 }: faults;
+        /// `if the immediate r[lhs] < r[rhs] goto target`.
+        0xcc jtlt = JTLt { lhs: RIn, rhs: RIn, target: Target }: faults;
+        /// `if the immediate r[lhs] <= r[rhs] goto target`.
+        0xcd jtle = JTLe { lhs: RIn, rhs: RIn, target: Target }: faults;
 
         // Jumps. A target is the offset of an op of the same function.
         /// `goto target`.
@@ -235,6 +304,13 @@ macro_rules! for_each_op {
         0x78 jsame = JSame { lhs: RIn, rhs: RIn, target: Target };
         /// `goto targets[i[index]]`, or to the next op when the index is outside the table.
         0x79 switch = Switch { index: IIn, targets: Targets };
+        /// `if r[src] is a record with this tag goto target`.
+        0xd2 jtag = JTag { src: RIn, tag: Tag, target: Target };
+        /// `if r[src] is no record with this tag goto target`.
+        0xd3 jntag = JNTag { src: RIn, tag: Tag, target: Target };
+        /// `goto targets[n]`, where `n` is 0 for null, `1 + k` for an immediate `k` less than
+        /// `n_imms`, and `1 + n_imms + t` for a record with tag `t`; to the next op for anything else.
+        0xd4 switch_tag = SwitchTag { src: RIn, n_imms: Tag, targets: Targets };
 
         // Records: up to 255 reference fields and 255 raw fields, and a tag.
         /// `r[dst] = a new record with this tag and these fields`.
@@ -275,6 +351,22 @@ macro_rules! for_each_op {
         0x92 set_f = SetF { array: RIn, index: IIn, src: IIn }: faults stores;
         /// `r[array][i[index]] = the low byte of i[src]`; strings fault with wrong kind.
         0x93 set_b = SetB { array: RIn, index: IIn, src: IIn }: faults stores;
+        /// `r[dst] = r[array][index]`, a reference.
+        0xd8 get_r_imm = GetRImm { dst: ROut, array: RIn, index: Int32 }: faults;
+        /// `i[dst] = r[array][index]`, an integer.
+        0xd9 get_i_imm = GetIImm { dst: IOut, array: RIn, index: Int32 }: faults;
+        /// `f[dst] = r[array][index]`, a double.
+        0xda get_f_imm = GetFImm { dst: IOut, array: RIn, index: Int32 }: faults;
+        /// `i[dst] = r[array][index]`, a byte of a byte array or a string.
+        0xdb get_b_imm = GetBImm { dst: IOut, array: RIn, index: Int32 }: faults;
+        /// `r[array][index] = r[src]`.
+        0xdc set_r_imm = SetRImm { array: RIn, index: Int32, src: RIn }: faults stores;
+        /// `r[array][index] = i[src]`.
+        0xdd set_i_imm = SetIImm { array: RIn, index: Int32, src: IIn }: faults stores;
+        /// `r[array][index] = f[src]`.
+        0xde set_f_imm = SetFImm { array: RIn, index: Int32, src: IIn }: faults stores;
+        /// `r[array][index] = the low byte of i[src]`; strings fault with wrong kind.
+        0xdf set_b_imm = SetBImm { array: RIn, index: Int32, src: IIn }: faults stores;
         /// `i[dst] = the number of elements of r[array]`, of any array or string.
         0x94 len = Len { dst: IOut, array: RIn }: faults;
         /// `copy i[count] elements of r[src] from i[src_index] on to r[dst] at i[dst_index]`; both
@@ -282,13 +374,22 @@ macro_rules! for_each_op {
         /// at once.
         0x95 copy = Copy { dst: RIn, dst_index: IIn, src: RIn, src_index: IIn, count: IIn }
             : faults stores;
+        /// `r[array][i[index]] and the i[count] - 1 references behind it = r[src]`.
+        0xe0 fill_r = FillR { array: RIn, index: IIn, count: IIn, src: RIn }: faults stores;
+        /// `r[array][i[index]] and the i[count] - 1 integers behind it = i[src]`.
+        0xe1 fill_i = FillI { array: RIn, index: IIn, count: IIn, src: IIn }: faults stores;
+        /// `r[array][i[index]] and the i[count] - 1 doubles behind it = f[src]`.
+        0xe2 fill_f = FillF { array: RIn, index: IIn, count: IIn, src: IIn }: faults stores;
+        /// `r[array][i[index]] and the i[count] - 1 bytes behind it = the low byte of i[src]`.
+        0xe3 fill_b = FillB { array: RIn, index: IIn, count: IIn, src: IIn }: faults stores;
 
         // Strings: immutable bytes.
         /// `r[dst] = r[lhs] followed by r[rhs]`.
         0x98 cat = Cat { dst: ROut, lhs: RIn, rhs: RIn }: faults allocates;
         /// `i[dst] = -1, 0 or 1 as r[lhs] is less than, equal to or greater than r[rhs]`, by bytes.
         0x99 cmp = Cmp { dst: IOut, lhs: RIn, rhs: RIn }: faults;
-        /// `r[dst] = the i[count] bytes of r[src] from i[index] on`.
+        /// `r[dst] = a string of the i[count] bytes of r[src] from i[index] on`, of a string or a byte
+        /// array.
         0x9a sub_str = SubStr { dst: ROut, src: RIn, index: IIn, count: IIn }: faults allocates;
         /// `r[dst] = i[src] in decimal`.
         0x9b str_of_int = StrOfInt { dst: ROut, src: IIn }: allocates;
@@ -300,6 +401,20 @@ macro_rules! for_each_op {
         0x9e float_of_str = FloatOfStr { dst: IOut, ok: IOut, src: RIn }: faults;
         /// `r[dst] = a string of the bytes in the byte array r[src]`.
         0x9f str_of_bytes = StrOfBytes { dst: ROut, src: RIn }: faults allocates;
+        /// `i[dst] = where r[part] stands first in r[src], from i[index] on`; -1 when it does not.
+        /// Both are strings or byte arrays; an index beyond the end faults.
+        0xe8 find = Find { dst: IOut, src: RIn, part: RIn, index: IIn }: faults;
+        /// `i[dst] = a hash of the bytes of r[src]`, a string or a byte array: it starts as the number
+        /// of bytes; for each 8 bytes, little-endian and the last ones filled up with zeros, it is
+        /// rotated left by 5 bits, combined with them by exclusive or, and multiplied by
+        /// 0x517cc1b727220a95; in the end its upper half is combined with its lower by exclusive or.
+        0xe9 hash = Hash { dst: IOut, src: RIn }: faults;
+        /// `r[array][i[index]] and what follows = i[src] in decimal, i[dst] = the index behind it`.
+        0xea put_int = PutInt { dst: IOut, array: RIn, index: IIn, src: IIn }: faults stores;
+        /// `if the strings r[lhs] and r[rhs] are equal goto target`; faults with wrong kind.
+        0xeb jstreq = JStrEq { lhs: RIn, rhs: RIn, target: Target }: faults;
+        /// `if the strings r[lhs] and r[rhs] are not equal goto target`; faults with wrong kind.
+        0xec jstrne = JStrNe { lhs: RIn, rhs: RIn, target: Target }: faults;
 
         // Closures: a function with the values it captured.
         /// `r[dst] = a closure of the function over these registers`; the function must be declared
@@ -309,6 +424,11 @@ macro_rules! for_each_op {
         0xa1 cap_r = CapR { dst: ROut, closure: RIn, field: Field }: faults;
         /// `i[dst] = r[closure].captured ints[field]`; faults with wrong kind.
         0xa2 cap_i = CapI { dst: IOut, closure: RIn, field: Field }: faults;
+        /// `r[closure].captured refs[field] = r[src]`, to tie closures that refer to one another;
+        /// faults with wrong kind.
+        0xa3 st_cap_r = StCapR { closure: RIn, field: Field, src: RIn }: faults stores;
+        /// `r[closure].captured ints[field] = i[src]`; faults with wrong kind.
+        0xa4 st_cap_i = StCapI { closure: RIn, field: Field, src: IIn }: faults stores;
 
         // Calls. Arguments stand at the caller's windows, which become the callee's first
         // registers; results come back in the same place.

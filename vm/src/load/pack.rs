@@ -1,5 +1,6 @@
 //! Where the operands of an op stand in its word, as their roles say: registers and fields in the
-//! letters `a` to `d` in the table's order, and what is wider in `e`, as is a fifth letter.
+//! letters `a` to `d` in the table's order, a tag in `c` and `d`, and what is wider in `e`, as is a
+//! fifth letter.
 
 use super::select::r;
 use crate::isa::{Op, Operand};
@@ -32,13 +33,13 @@ impl Packed {
             | Operand::Field(byte) => self.letter(*byte),
             Operand::RIn(register) | Operand::ROut(register) => self.letter(r(*register)),
             Operand::Int32(value) => self.e = *value,
+            Operand::Tag(tag) => self.letters[2..].copy_from_slice(&tag.to_le_bytes()),
             Operand::HostId(id) => self.e = *id as i32,
             Operand::Target(target) => self.target = Some(*target),
             Operand::IRegs(_)
             | Operand::RRegs(_)
             | Operand::Int64(_)
             | Operand::Float64(_)
-            | Operand::Tag(_)
             | Operand::Targets(_)
             | Operand::FuncId(_)
             | Operand::ConstId(_)

@@ -9,7 +9,7 @@ use crate::code::{Handler, Mode, signature_word};
 use crate::heap::{ObjectKind, Value};
 use crate::interp::handlers::record::list_words;
 use crate::interp::handlers::{
-    arithmetic as int, array, branch, call, charge, float, mode, record, text,
+    arithmetic as int, array, branch, call, charge, float, mode, record, reference, text,
 };
 use crate::isa::*;
 use crate::module::Constant;
@@ -77,6 +77,8 @@ macro_rules! select_families {
     ($self:ident, $op:ident;
      plain { $($plain:ident => $plain_handler:path,)+ }
      allocate { $($allocate:ident => $allocate_handler:path,)+ }
+     wide { $($wide_op:ident => $wide_handler:path,)+ }
+     fill { $($fill:ident => $fill_handler:path, $fill_kind:ident,)+ }
      array { $($array:ident => $array_handler:path, $kind:ident,)+ }
      jump { $($jump:ident => $jump_module:ident::$jump_handler:ident,)+ }
      jump_imm {
@@ -90,6 +92,15 @@ macro_rules! select_families {
                 $self.publish_current();
                 let Packed { letters, .. } = Packed::new($op);
                 $self.emit($allocate_handler, letters, $self.header_source());
+            } )+
+            $( Op::$wide_op { dst, lhs, rhs } => {
+                $self.emit($wide_handler, [dst.0, lhs.0, 0, 0], 0);
+                $self.emit_data(rhs.0.to_bits(), 0);
+            } )+
+            $( Op::$fill { .. } => {
+                let Packed { letters, .. } = Packed::new($op);
+                let kind = ObjectKind::$fill_kind.header_byte();
+                $self.emit($fill_handler, letters, kind as i32);
             } )+
             $( Op::$array { .. } => {
                 $self.publish_current();
@@ -126,13 +137,19 @@ impl Lowering<'_> {
     pub(super) fn select(&mut self, op: &Op) {
         select_families! { self, op;
             plain {
-                Mov => int::mov, RMov => int::rmov, ToImm => int::to_imm, OfImm => int::of_imm,
+                Mov => int::mov, RMov => int::rmov, ToImm => reference::to_imm,
+                OfImm => reference::of_imm,
                 Add => int::add, Sub => int::sub, Mul => int::mul, Neg => int::neg,
                 AddImm => int::add_imm, MulImm => int::mul_imm, RSubImm => int::rsub_imm,
                 AddOvf => int::add_ovf, SubOvf => int::sub_ovf, MulOvf => int::mul_ovf,
                 NegOvf => int::neg_ovf, AddOvfImm => int::add_ovf_imm,
+                MulOvfImm => int::mul_ovf_imm, RSubOvfImm => int::rsub_ovf_imm,
+                AddCarry => int::add_carry, SubBorrow => int::sub_borrow,
+                MulHi => int::mul_hi, UMulHi => int::umul_hi,
                 Quot => int::quot, Rem => int::rem, Div => int::div, Modulo => int::modulo,
                 UDiv => int::udiv, URem => int::urem,
+                QuotImm => int::quot_imm, RemImm => int::rem_imm, DivImm => int::div_imm,
+                ModuloImm => int::modulo_imm, UDivImm => int::udiv_imm, URemImm => int::urem_imm,
                 And => int::and, Or => int::or, Xor => int::xor, Not => int::not,
                 Shl => int::shl, Shr => int::shr, Sar => int::sar,
                 AndImm => int::and_imm, OrImm => int::or_imm, XorImm => int::xor_imm,
@@ -140,7 +157,12 @@ impl Lowering<'_> {
                 Popcount => int::popcount, Clz => int::clz, Ctz => int::ctz,
                 Eq => int::eq, Ne => int::ne, Lt => int::lt, Le => int::le,
                 Ult => int::ult, Ule => int::ule,
-                Same => int::same, IsNull => int::is_null, IsImm => int::is_imm,
+                EqImm => int::eq_imm, NeImm => int::ne_imm, LtImm => int::lt_imm,
+                LeImm => int::le_imm, GtImm => int::gt_imm, GeImm => int::ge_imm,
+                Same => reference::same, IsNull => reference::is_null, IsImm => reference::is_imm,
+                GetKind => reference::kind, GetSig => reference::sig,
+                TAdd => reference::tadd, TSub => reference::tsub, TMul => reference::tmul,
+                TAddImm => reference::tadd_imm,
                 FEq => float::feq, FLt => float::flt, FLe => float::fle,
                 FAdd => float::fadd, FSub => float::fsub, FMul => float::fmul, FDiv => float::fdiv,
                 FNeg => float::fneg, FAbs => float::fabs, FSqrt => float::fsqrt,
@@ -152,13 +174,28 @@ impl Lowering<'_> {
                 GetR => array::get_r, GetI => array::get_i, GetF => array::get_f,
                 GetB => array::get_b, SetR => array::set_r, SetI => array::set_i,
                 SetF => array::set_f, SetB => array::set_b, Len => array::len,
-                Copy => array::copy, Cmp => text::cmp,
+                GetRImm => array::get_r_imm, GetIImm => array::get_i_imm,
+                GetFImm => array::get_f_imm, GetBImm => array::get_b_imm,
+                SetRImm => array::set_r_imm, SetIImm => array::set_i_imm,
+                SetFImm => array::set_f_imm, SetBImm => array::set_b_imm,
+                StCapR => record::st_cap_r, StCapI => record::st_cap_i,
+                Copy => array::copy, Cmp => text::cmp, Find => text::find, Hash => text::hash,
+                PutInt => text::put_int,
                 IntOfStr => text::int_of_str, FloatOfStr => text::float_of_str,
                 Raise => call::raise, MatchFail => call::match_fail,
             }
             allocate {
                 Cat => text::cat, SubStr => text::sub_str, StrOfInt => text::str_of_int,
                 StrOfFloat => text::str_of_float, StrOfBytes => text::str_of_bytes,
+            }
+            wide {
+                FAddImm => float::fadd_imm, FRSubImm => float::frsub_imm,
+                FMulImm => float::fmul_imm, FDivImm => float::fdiv_imm,
+                FRDivImm => float::frdiv_imm,
+            }
+            fill {
+                FillR => array::fill, RefArray, FillI => array::fill, IntArray,
+                FillF => array::fill, FloatArray, FillB => array::fill, ByteArray,
             }
             array {
                 NewR => array::new_r, RefArray, NewI => array::new_i, IntArray,
@@ -172,7 +209,9 @@ impl Lowering<'_> {
                 JFEq => branch::jfeq, JFNe => branch::jfne, JFLt => branch::jflt,
                 JFLe => branch::jfle, JFNLt => branch::jfnlt, JFNLe => branch::jfnle,
                 JNull => branch::jnull, JNonNull => branch::jnonnull, JImm => branch::jimm,
-                JSame => branch::jsame,
+                JSame => branch::jsame, JTLt => reference::jtlt, JTLe => reference::jtle,
+                JTag => reference::jtag, JNTag => reference::jntag,
+                JStrEq => text::jstreq, JStrNe => text::jstrne,
             }
             jump_imm {
                 JeqImm => branch::jeq_imm, branch::jeq_wide,
@@ -190,7 +229,13 @@ impl Lowering<'_> {
             Op::Data { dst, constant } => self.data(dst.0, constant.0),
             Op::SExt { dst, src, bits } => self.emit(int::sext, [dst.0, src.0, 0, 0], 64 - bits.0),
             Op::ZExt { dst, src, bits } => self.emit(int::zext, [dst.0, src.0, 0, 0], 64 - bits.0),
-            Op::Switch { index, targets } => self.switch(index.0, &targets.0),
+            Op::Switch { index, targets } => {
+                self.switch(branch::switch, [index.0, 0, 0, 0], &targets.0);
+            },
+            Op::SwitchTag { src, n_imms, targets } => {
+                let [low, high] = n_imms.0.to_le_bytes();
+                self.switch(reference::switch_tag, [r(src.0), 0, low, high], &targets.0);
+            },
             Op::New { dst, tag, refs, ints } => self.new_record(dst.0, tag.0, &refs.0, &ints.0),
             Op::Closure { dst, function, refs, ints } => {
                 self.closure(dst.0, function.0, &refs.0, &ints.0);
@@ -262,8 +307,8 @@ impl Lowering<'_> {
     }
 
     /// A table of jumps stands behind the word, and behind it the op that comes next.
-    fn switch(&mut self, index: u8, targets: &[u32]) {
-        self.emit(branch::switch, [index, 0, 0, 0], targets.len() as i32);
+    fn switch(&mut self, handler: Handler, operands: [u8; 4], targets: &[u32]) {
+        self.emit(handler, operands, targets.len() as i32);
         for &target in targets {
             self.emit_jump(branch::jmp::<false>, [0; 4], target);
         }
