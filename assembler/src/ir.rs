@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use profiler::SourceMap;
 use vm::isa::{Access, Op, Operand, Signature};
-use vm::module::{Captures, Constant, HostImport, LineEntry};
+use vm::module::{Captures, Constant, Globals, HostImport, LineEntry};
 
 use crate::diagnostic::Span;
 
@@ -231,6 +231,7 @@ pub(crate) struct Program {
     pub(crate) functions: Vec<Function>,
     pub(crate) entry: u32,
     pub(crate) constants: Vec<Constant>,
+    pub(crate) globals: Globals,
     pub(crate) hosts: Vec<HostImport>,
     /// Sources after the three that every program has.
     pub(crate) sources: Vec<SourceName>,

@@ -267,7 +267,11 @@ impl Body<'_> {
                     let next = statements.get(index + 1).map(|next| &next.kind);
                     self.directive(name, args, next)
                 }
-                StmtKind::Host { .. } | StmtKind::Data { .. } | StmtKind::Source { .. } => Ok(()),
+                StmtKind::Host { .. }
+                | StmtKind::Data { .. }
+                | StmtKind::Object { .. }
+                | StmtKind::Global { .. }
+                | StmtKind::Source { .. } => Ok(()),
             };
             if let Err(error) = result {
                 self.report(error);

@@ -32,7 +32,7 @@ pub use op::Op;
 pub use opcode::{OPS, OpInfo, Opcode, OperandInfo};
 pub use operand::{
     Access, ConstId, Encoded, Field, Float64, FuncId, HostId, IIn, IOut, IRegs, IWindow, Int32,
-    Int64, MAX_LIST_REGISTERS, MAX_TARGETS, Operand, RIn, ROut, RRegs, RWindow, RegisterList, Role,
-    Sig, SourceRef, Tag, Target, TargetList, Targets,
+    Int64, IntGlobal, MAX_LIST_REGISTERS, MAX_TARGETS, Operand, RIn, ROut, RRegs, RWindow,
+    RefGlobal, RegisterList, Role, Sig, SourceRef, Tag, Target, TargetList, Targets,
 };
 pub use signature::Signature;

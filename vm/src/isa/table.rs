@@ -41,6 +41,20 @@ macro_rules! for_each_op {
         0x07 text = Text { dst: ROut, constant: ConstId }: moves;
         /// `r[dst] = a new array that holds the constant's elements`.
         0x08 data = Data { dst: ROut, constant: ConstId }: allocates;
+        /// `r[dst] = the constant`, an object that is shared, immutable and never collected.
+        0x0b constant = Constant { dst: ROut, constant: ConstId }: moves;
+
+        // Globals, which all functions share and a machine keeps from run to run.
+        /// `i[dst] = the global`.
+        0x0c ld_gi = LdGI { dst: IOut, global: IntGlobal };
+        /// `r[dst] = the global`.
+        0x0d ld_gr = LdGR { dst: ROut, global: RefGlobal };
+        /// `the global = i[src]`.
+        0x0e st_gi = StGI { global: IntGlobal, src: IIn }: stores;
+        /// `the global = r[src]`.
+        0x0f st_gr = StGR { global: RefGlobal, src: RIn }: stores;
+
+        // Immediates and registers.
         /// `r[dst] = immediate i[src]`; faults with overflow when 63 bits cannot hold it.
         0x09 to_imm = ToImm { dst: ROut, src: IIn }: faults;
         /// `i[dst] = the immediate in r[src]`; faults with wrong kind on null and heap objects.
@@ -189,8 +203,8 @@ macro_rules! for_each_op {
         0x4a is_null = IsNull { dst: IOut, src: RIn };
         /// `i[dst] = r[src] is an immediate`.
         0x4b is_imm = IsImm { dst: IOut, src: RIn };
-        /// `i[dst] = what r[src] is`: 0 null, 1 an immediate, 2 a record, 3 a closure, 4 an array of
-        /// references, 5 of integers, 6 of doubles, 7 of bytes, 8 a string, 9 a weak reference.
+        /// `i[dst] = what r[src] is`: 0 null, 1 an immediate, 2 a record, 3 a closure, 4 an array
+        /// of references, 5 of integers, 6 of doubles, 7 of bytes, 8 a string, 9 a weak reference.
         0xd0 kind = GetKind { dst: IOut, src: RIn };
         /// `i[dst] = the signature of the closure r[closure]`: from the lowest byte on how many `i`
         /// parameters, `r` parameters, `i` results and `r` results; faults with wrong kind.
@@ -309,7 +323,8 @@ macro_rules! for_each_op {
         /// `if r[src] is no record with this tag goto target`.
         0xd3 jntag = JNTag { src: RIn, tag: Tag, target: Target };
         /// `goto targets[n]`, where `n` is 0 for null, `1 + k` for an immediate `k` less than
-        /// `n_imms`, and `1 + n_imms + t` for a record with tag `t`; to the next op for anything else.
+        /// `n_imms`, and `1 + n_imms + t` for a record with tag `t`; to the next op for anything
+        /// else.
         0xd4 switch_tag = SwitchTag { src: RIn, n_imms: Tag, targets: Targets };
 
         // Records: up to 255 reference fields and 255 raw fields, and a tag.
@@ -388,8 +403,8 @@ macro_rules! for_each_op {
         0x98 cat = Cat { dst: ROut, lhs: RIn, rhs: RIn }: faults allocates;
         /// `i[dst] = -1, 0 or 1 as r[lhs] is less than, equal to or greater than r[rhs]`, by bytes.
         0x99 cmp = Cmp { dst: IOut, lhs: RIn, rhs: RIn }: faults;
-        /// `r[dst] = a string of the i[count] bytes of r[src] from i[index] on`, of a string or a byte
-        /// array.
+        /// `r[dst] = a string of the i[count] bytes of r[src] from i[index] on`, of a string or a
+        /// byte array.
         0x9a sub_str = SubStr { dst: ROut, src: RIn, index: IIn, count: IIn }: faults allocates;
         /// `r[dst] = i[src] in decimal`.
         0x9b str_of_int = StrOfInt { dst: ROut, src: IIn }: allocates;
@@ -404,10 +419,11 @@ macro_rules! for_each_op {
         /// `i[dst] = where r[part] stands first in r[src], from i[index] on`; -1 when it does not.
         /// Both are strings or byte arrays; an index beyond the end faults.
         0xe8 find = Find { dst: IOut, src: RIn, part: RIn, index: IIn }: faults;
-        /// `i[dst] = a hash of the bytes of r[src]`, a string or a byte array: it starts as the number
-        /// of bytes; for each 8 bytes, little-endian and the last ones filled up with zeros, it is
-        /// rotated left by 5 bits, combined with them by exclusive or, and multiplied by
-        /// 0x517cc1b727220a95; in the end its upper half is combined with its lower by exclusive or.
+        /// `i[dst] = a hash of the bytes of r[src]`, a string or a byte array: it starts as the
+        /// number of bytes; for each 8 bytes, little-endian and the last ones filled up with zeros,
+        /// it is rotated left by 5 bits, combined with them by exclusive or, and multiplied by
+        /// 0x517cc1b727220a95; in the end its upper half is combined with its lower by exclusive
+        /// or.
         0xe9 hash = Hash { dst: IOut, src: RIn }: faults;
         /// `r[array][i[index]] and what follows = i[src] in decimal, i[dst] = the index behind it`.
         0xea put_int = PutInt { dst: IOut, array: RIn, index: IIn, src: IIn }: faults stores;
@@ -415,6 +431,13 @@ macro_rules! for_each_op {
         0xeb jstreq = JStrEq { lhs: RIn, rhs: RIn, target: Target }: faults;
         /// `if the strings r[lhs] and r[rhs] are not equal goto target`; faults with wrong kind.
         0xec jstrne = JStrNe { lhs: RIn, rhs: RIn, target: Target }: faults;
+
+        // Weak references do not keep alive what they refer to.
+        /// `r[dst] = a new weak reference to r[src]`.
+        0xf0 weak = NewWeak { dst: ROut, src: RIn }: allocates;
+        /// `r[dst] = what the weak reference r[weak] refers to`; null when that was collected.
+        /// Faults with wrong kind.
+        0xf1 ld_weak = LdWeak { dst: ROut, weak: RIn }: faults;
 
         // Closures: a function with the values it captured.
         /// `r[dst] = a closure of the function over these registers`; the function must be declared

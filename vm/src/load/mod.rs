@@ -15,6 +15,7 @@ mod lower;
 mod pack;
 mod plan;
 mod select;
+mod statics;
 
 use profiler::{Kind, Node, Profile, SourceId};
 

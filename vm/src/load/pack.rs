@@ -34,7 +34,9 @@ impl Packed {
             Operand::RIn(register) | Operand::ROut(register) => self.letter(r(*register)),
             Operand::Int32(value) => self.e = *value,
             Operand::Tag(tag) => self.letters[2..].copy_from_slice(&tag.to_le_bytes()),
-            Operand::HostId(id) => self.e = *id as i32,
+            Operand::IntGlobal(id) | Operand::RefGlobal(id) | Operand::HostId(id) => {
+                self.e = *id as i32
+            }
             Operand::Target(target) => self.target = Some(*target),
             Operand::IRegs(_)
             | Operand::RRegs(_)

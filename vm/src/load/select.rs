@@ -9,7 +9,7 @@ use crate::code::{Handler, Mode, signature_word};
 use crate::heap::{ObjectKind, Value};
 use crate::interp::handlers::record::list_words;
 use crate::interp::handlers::{
-    arithmetic as int, array, branch, call, charge, float, mode, record, reference, text,
+    arithmetic as int, array, branch, call, charge, float, global, mode, record, reference, text,
 };
 use crate::isa::*;
 use crate::module::Constant;
@@ -182,6 +182,8 @@ impl Lowering<'_> {
                 Copy => array::copy, Cmp => text::cmp, Find => text::find, Hash => text::hash,
                 PutInt => text::put_int,
                 IntOfStr => text::int_of_str, FloatOfStr => text::float_of_str,
+                LdGI => global::ld_gi, LdGR => global::ld_gr, StGI => global::st_gi,
+                StGR => global::st_gr, LdWeak => record::ld_weak,
                 Raise => call::raise, MatchFail => call::match_fail,
             }
             allocate {
@@ -225,7 +227,9 @@ impl Lowering<'_> {
             Op::Float { dst, value } => self.int(dst.0, value.0.to_bits() as i64),
             Op::Null { dst } => self.constant(dst, Value::null()),
             Op::Imm { dst, value } => self.constant(dst, Value((value.0 as i64 as u64) << 1)),
-            Op::Text { dst, constant } => self.constant(dst, self.texts[constant.0 as usize]),
+            Op::Text { dst, constant } | Op::Constant { dst, constant } => {
+                self.constant(dst, self.statics[constant.0 as usize]);
+            },
             Op::Data { dst, constant } => self.data(dst.0, constant.0),
             Op::SExt { dst, src, bits } => self.emit(int::sext, [dst.0, src.0, 0, 0], 64 - bits.0),
             Op::ZExt { dst, src, bits } => self.emit(int::zext, [dst.0, src.0, 0, 0], 64 - bits.0),
@@ -237,6 +241,11 @@ impl Lowering<'_> {
                 self.switch(reference::switch_tag, [r(src.0), 0, low, high], &targets.0);
             },
             Op::New { dst, tag, refs, ints } => self.new_record(dst.0, tag.0, &refs.0, &ints.0),
+            Op::NewWeak { dst, src } => {
+                let handler = by_charge!(record::weak, self.config.charge());
+                self.emit(handler, [r(dst.0), r(src.0), 0, 0], self.header_source());
+                self.emit_charged();
+            },
             Op::Closure { dst, function, refs, ints } => {
                 self.closure(dst.0, function.0, &refs.0, &ints.0);
             },
@@ -299,6 +308,9 @@ impl Lowering<'_> {
             Constant::Ints(values) => (ObjectKind::IntArray, values.as_ptr().cast(), values.len()),
             Constant::Floats(values) => {
                 (ObjectKind::FloatArray, values.as_ptr().cast(), values.len())
+            }
+            Constant::Refs(_) | Constant::Record { .. } | Constant::Closure { .. } => {
+                unreachable!("the verifier lets `data` name arrays of numbers only")
             }
         };
         let operands = [r(dst), 0, 0, kind.header_byte()];

@@ -215,8 +215,8 @@ impl<'a> Flow<'a> {
         self.come_to(self.decoded.position(range.target), base)
     }
 
-    /// Whether the op jumps backward or by a table, and so looks whether attention is wanted: a snapshot may have
-    /// collected, and a tracker that is told of it may raise.
+    /// Whether the op jumps backward or by a table, and so looks whether attention is wanted: a
+    /// snapshot may have collected, and a tracker that is told of it may raise.
     fn is_safepoint(&self, op_index: usize) -> bool {
         let op = &self.decoded.ops[op_index];
         let mut is_back = op.opcode().info().names(Role::Targets);

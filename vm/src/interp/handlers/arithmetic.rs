@@ -60,8 +60,8 @@ binary! {
     le = |x, y| x <= y;
     ult = |x, y| (x as u64) < y as u64;
     ule = |x, y| x as u64 <= y as u64;
-    mul_hi = |x, y| (x as i128 * y as i128 >> 64) as i64;
-    umul_hi = |x, y| (x as u64 as u128 * y as u64 as u128 >> 64) as u64;
+    mul_hi = |x, y| ((x as i128 * y as i128) >> 64) as i64;
+    umul_hi = |x, y| ((x as u64 as u128 * y as u64 as u128) >> 64) as u64;
 }
 
 binary_imm! {

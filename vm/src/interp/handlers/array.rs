@@ -85,7 +85,7 @@ handlers! {
     fn len(m) {
         let w = m.word();
         match m.r(w.b).object() {
-            Some(array) if !matches!(kind_byte(array), RECORD | CLOSURE) => {
+            Some(array) if !matches!(kind_byte(array), RECORD | CLOSURE | WEAK) => {
                 m.set_i(w.a, *array.add(1));
                 m.next()
             }
@@ -246,6 +246,7 @@ unsafe fn remember_element(m: Machine, index: u64, value: Value) {
 const RECORD: u8 = ObjectKind::Record.header_byte();
 const CLOSURE: u8 = ObjectKind::Closure.header_byte();
 const TEXT: u8 = ObjectKind::Text.header_byte();
+const WEAK: u8 = ObjectKind::Weak.header_byte();
 
 #[inline(always)]
 unsafe fn kind_byte(object: *mut u64) -> u8 {
@@ -295,7 +296,7 @@ pub(super) unsafe fn checked_copy(m: Machine) -> Result<Copy, Fault> {
         let (to_kind, from_kind) = (kind_byte(to), kind_byte(from));
         let is_text_to_bytes = to_kind == ObjectKind::ByteArray.header_byte()
             && from_kind == ObjectKind::Text.header_byte();
-        let is_array = !matches!(to_kind, RECORD | CLOSURE | TEXT) && *to & STATIC == 0;
+        let is_array = !matches!(to_kind, RECORD | CLOSURE | TEXT | WEAK) && *to & STATIC == 0;
         if !is_array || !(to_kind == from_kind || is_text_to_bytes) {
             return Err(Fault::WrongKind);
         }

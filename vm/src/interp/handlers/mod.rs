@@ -107,6 +107,7 @@ mod bulk;
 pub(crate) mod call;
 pub(crate) mod float;
 pub(crate) mod fused;
+pub(crate) mod global;
 pub(crate) mod record;
 pub(crate) mod reference;
 pub(crate) mod text;

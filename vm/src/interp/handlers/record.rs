@@ -1,8 +1,10 @@
-//! Records and closures.
+//! Records, closures and weak references.
 
 use super::charge;
 use crate::code::Pc;
-use crate::heap::{LOG, ObjectKind, STATIC, Value, closure_header, record_header};
+use crate::heap::{
+    HeaderSource, LOG, ObjectKind, STATIC, Value, WEAK_BYTES, closure_header, record_header,
+};
 use crate::machine::{Fault, Machine, is_writable};
 
 handlers! {
@@ -58,6 +60,23 @@ handlers! {
         fill(at_list, object.add(2), refs, ints);
         m.set_r(w.a, Value::pointer(object));
         go_on::<CHARGE>(m, list_words(refs + ints) + 2, bytes)
+    }
+    /// `r[a] = a weak reference to r[b]`
+    fn weak<const CHARGE: u8>(m) {
+        let w = m.word();
+        let Some(object) = (*m.ctx).heap.try_weak(m.r(w.b), HeaderSource::of_operand(w.e)) else {
+            return m.collect(WEAK_BYTES);
+        };
+        m.set_r(w.a, Value::pointer(object));
+        go_on::<CHARGE>(m, 1, WEAK_BYTES)
+    }
+    /// `r[a] = what the weak reference r[b] refers to`
+    fn ld_weak(m) {
+        let w = m.word();
+        match m.object(w.b, ObjectKind::Weak) {
+            Some(weak) => { m.set_r(w.a, Value(*weak.add(1))); m.next() }
+            None => m.fault(Fault::WrongKind),
+        }
     }
     /// `r[a] = r[b].refs[c]`
     fn ld_r(m) {

@@ -67,8 +67,8 @@ handlers! {
         let w = m.word();
         if record_tag(m, w.a) != Some(small(w.c, w.d) as u16) { m.jump(w.e) } else { m.next() }
     }
-    /// `goto` the entry for `r[a]` of the `e` jump words that follow, or past them: the first is for
-    /// null, then come as many immediates as `c` and `d` say, then tags
+    /// `goto` the entry for `r[a]` of the `e` jump words that follow, or past them: first null,
+    /// then as many immediates as `c` and `d` say, then tags
     fn switch_tag(m) {
         if m.is_wanted() { return m.attend(); }
         let w = m.word();
