@@ -19,6 +19,8 @@ use crate::diagnostic::{Diagnostic, LineIndex, MAX_KEPT, Span, keep};
 use crate::ir::MAX_NAME_BYTES;
 use crate::syntax::*;
 
+pub(crate) use literal::{immediate_row, swapped_row};
+
 /// The builder of all that a text says; what is wrong with it is among the builder's errors.
 pub(crate) fn lower(text: &str, statements: &[Stmt], options: &AssembleOptions) -> ModuleBuilder {
     let mut module = ModuleBuilder::new(options);

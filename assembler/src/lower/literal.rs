@@ -312,13 +312,8 @@ pub(super) fn with_immediate(info: &'static OpInfo, args: &mut [Arg]) -> &'stati
         if !matches!(args[position].kind, ArgKind::Int(_)) {
             continue;
         }
-        let (name, sign) = match info.mnemonic.strip_prefix("sub") {
-            Some(rest) => (format!("add{rest}_imm"), -1),
-            None => (format!("{}_imm", info.mnemonic), 1),
-        };
-        let value = immediate(&args[position], sign);
-        if let (Some(row), Some(value)) =
-            (row_with_immediate(info, &name, written + position), value)
+        if let Some((row, sign)) = immediate_row(info, written + position)
+            && let Some(value) = immediate(&args[position], sign)
         {
             args[position].kind = ArgKind::Int(value);
             return row;
@@ -327,13 +322,29 @@ pub(super) fn with_immediate(info: &'static OpInfo, args: &mut [Arg]) -> &'stati
     let is_immediate = args.first().is_some_and(|lhs| immediate(lhs, 1).is_some());
     if is_immediate
         && args.len() > 1
-        && let Some((_, name)) = SWAPPED.iter().find(|(name, _)| *name == info.mnemonic)
-        && let Some(row) = row_with_immediate(info, &format!("{name}_imm"), written + 1)
+        && let Some(row) = swapped_row(info)
     {
         args.swap(0, 1);
         return row;
     }
     info
+}
+
+/// The row that is like this one but for an immediate as the operand at a place, and what a number
+/// is to be multiplied by to stand there.
+pub(crate) fn immediate_row(info: &OpInfo, place: usize) -> Option<(&'static OpInfo, i64)> {
+    let (name, sign) = match info.mnemonic.strip_prefix("sub") {
+        Some(rest) => (format!("add{rest}_imm"), -1),
+        None => (format!("{}_imm", info.mnemonic), 1),
+    };
+    Some((row_with_immediate(info, &name, place)?, sign))
+}
+
+/// The row that says the same with the first two operands that are read swapped, the second of
+/// which is then an immediate.
+pub(crate) fn swapped_row(info: &OpInfo) -> Option<&'static OpInfo> {
+    let (_, name) = SWAPPED.iter().find(|(name, _)| *name == info.mnemonic)?;
+    row_with_immediate(info, &format!("{name}_imm"), info.n_written() + 1)
 }
 
 /// The integer literal times a sign, if 32 bits hold it.
