@@ -369,7 +369,16 @@ impl ModuleBuilder {
     }
 
     /// As [`ModuleBuilder::finish`], with errors that say where in the text they are.
-    pub(crate) fn finish_spanned(&mut self) -> Result<Module, Vec<Diagnostic>> {
+    fn finish_spanned(&mut self) -> Result<Module, Vec<Diagnostic>> {
+        self.finish_watched(&mut |_, _| {})
+    }
+
+    /// As [`ModuleBuilder::finish`], with errors that say where in the text they are; `watch` sees
+    /// what each pass has left.
+    pub(crate) fn finish_watched(
+        &mut self,
+        watch: &mut dyn FnMut(&'static pass::PassInfo, &Program),
+    ) -> Result<Module, Vec<Diagnostic>> {
         if self.is_library && !self.has_entry {
             self.add_library_entry();
         }
@@ -387,7 +396,7 @@ impl ModuleBuilder {
         if !self.errors.is_empty() {
             return Err(std::mem::take(&mut self.errors));
         }
-        pass::run_all(&mut self.program, &self.options)?;
+        pass::run_all(&mut self.program, &self.options, watch)?;
         emit::emit_verified(&self.program)
     }
 }

@@ -13,15 +13,16 @@ use super::moves::{MAX_REGISTERS, TooManyRegisters, parallel_move};
 use crate::diagnostic::{Diagnostic, keep};
 use crate::ir::{Action, Call, Callee, Class, Function, Instr, Program, Reg, Value};
 
-/// Lowers all calls, tail calls and returns of a program.
-pub(crate) fn run(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
+/// Lowers all calls, tail calls and returns of a program. If `computes_in_place`, values that are
+/// computed only to be passed on are computed where they are wanted.
+pub(super) fn run(program: &mut Program, computes_in_place: bool) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     for index in 0..program.functions.len() {
         let function = &program.functions[index];
         let liveness = Liveness::of(function);
         let mut lowered = Vec::with_capacity(function.layout.len());
         for (position, &block) in function.layout.iter().enumerate() {
-            match lower_block(program, function, &liveness, position) {
+            match lower_block(program, function, &liveness, position, computes_in_place) {
                 Ok(instrs) => lowered.push((block, instrs)),
                 Err(found) => found.into_iter().for_each(|error| keep(&mut errors, error)),
             }
@@ -43,6 +44,7 @@ fn lower_block(
     function: &Function,
     liveness: &Liveness,
     position: usize,
+    computes_in_place: bool,
 ) -> Result<Vec<Instr>, Vec<Diagnostic>> {
     let block = function.layout[position];
     let instrs = &function.blocks[block as usize].instrs;
@@ -64,7 +66,9 @@ fn lower_block(
         live.union(&raised);
         match lower(program, &instr.action, &live, &after) {
             Ok(Some(Lowered { mut before, after })) => {
-                forward(&mut lowered, &mut before, &reads(&instr.action), &live);
+                if computes_in_place {
+                    forward(&mut lowered, &mut before, &reads(&instr.action), &live);
+                }
                 let ops = before.into_iter().chain(after);
                 lowered.extend(ops.map(|op| instr.with(Action::Op(op))));
             }
