@@ -341,7 +341,16 @@ impl ModuleBuilder {
     ///
     /// # Errors
     /// What is wrong, with all that there is of the module: [`Rejection::dump`] prints it.
-    pub fn finish(mut self) -> Result<Module, Rejection> {
+    pub fn finish(self) -> Result<Module, Rejection> {
+        Ok(self.finish_verified()?.into_module())
+    }
+
+    /// As [`ModuleBuilder::finish`], with the proof that the module may run: what
+    /// [`vm::Vm::new`](vm::Vm) wants.
+    ///
+    /// # Errors
+    /// As for [`ModuleBuilder::finish`].
+    pub fn finish_verified(mut self) -> Result<VerifiedModule, Rejection> {
         self.finish_spanned().map_err(|errors| Rejection {
             errors: errors
                 .into_iter()
@@ -351,25 +360,8 @@ impl ModuleBuilder {
         })
     }
 
-    /// As [`ModuleBuilder::finish`], with the proof that the module may run: what
-    /// [`vm::Vm::new`](vm::Vm) wants.
-    ///
-    /// # Errors
-    /// As for [`ModuleBuilder::finish`].
-    pub fn finish_verified(self) -> Result<VerifiedModule, Rejection> {
-        // The table of callers was filled in behind the first proof, which it follows from.
-        let module = self.finish()?;
-        vm::verify::verify(module).map_err(|errors| Rejection {
-            errors: errors
-                .iter()
-                .map(|error| BuildError::of_module(error.to_string()))
-                .collect(),
-            program: Box::default(),
-        })
-    }
-
-    /// As [`ModuleBuilder::finish`], with errors that say where in the text they are.
-    pub(crate) fn finish_spanned(&mut self) -> Result<Module, Vec<Diagnostic>> {
+    /// As [`ModuleBuilder::finish_verified`], with errors that say where in the text they are.
+    pub(crate) fn finish_spanned(&mut self) -> Result<VerifiedModule, Vec<Diagnostic>> {
         if self.is_library && !self.has_entry {
             self.add_library_entry();
         }

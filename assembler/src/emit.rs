@@ -3,7 +3,7 @@
 use profiler::{SourceMap, SourceMapBuilder, SourceSeqId};
 use vm::isa::Op;
 use vm::module::{Function as CodeFunction, HandlerRange, LineEntry, Module};
-use vm::verify::{VerifyError, VerifyErrorKind, verify};
+use vm::verify::{VerifiedModule, VerifyError, VerifyErrorKind, verify};
 
 use crate::diagnostic::{Diagnostic, Span, keep};
 use crate::ir::*;
@@ -13,7 +13,7 @@ use crate::successors::fill_successors;
 type OpSpans = Vec<(u32, Span)>;
 
 /// Emits a program whose calls have been lowered, and verifies it.
-pub(crate) fn emit_verified(program: &Program) -> Result<Module, Vec<Diagnostic>> {
+pub(crate) fn emit_verified(program: &Program) -> Result<VerifiedModule, Vec<Diagnostic>> {
     let Emitted {
         module,
         spans,
@@ -29,13 +29,11 @@ pub(crate) fn emit_verified(program: &Program) -> Result<Module, Vec<Diagnostic>
             .collect::<Vec<_>>()
     })?;
     if program.fixed_sources.is_some() {
-        return Ok(verified.into_module());
+        return Ok(verified);
     }
     let sources = fill_successors(&verified);
-    Ok(Module {
-        sources,
-        ..verified.into_module()
-    })
+    let filled = verified.with_sources(sources);
+    Ok(filled.expect("a map made of the module's sources has as many"))
 }
 
 /// Emits what can be emitted of a program, for those who want to look at it.
@@ -186,7 +184,10 @@ fn emit_function(
                     last = instr.location;
                 }
                 spans.push((offset, instr.span));
-                map_targets(op, offset_of).encode(&mut code);
+                match has_targets(op) {
+                    true => map_targets(op, offset_of).encode(&mut code),
+                    false => op.encode(&mut code),
+                }
             }
             Action::Line(location) => line_entry(*location),
             _ => {}

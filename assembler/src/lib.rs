@@ -77,6 +77,17 @@ impl Default for AssembleOptions {
 /// assert_eq!(module.expect("the text is right").functions.len(), 1);
 /// ```
 pub fn assemble(text: &str, options: &AssembleOptions) -> Result<Module, Vec<Diagnostic>> {
+    Ok(assemble_verified(text, options)?.into_module())
+}
+
+/// As [`assemble`], with the proof that the module may run.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn assemble_verified(
+    text: &str,
+    options: &AssembleOptions,
+) -> Result<VerifiedModule, Vec<Diagnostic>> {
     let result = if u32::try_from(text.len()).is_ok() {
         assemble_spanned(text, options)
     } else {
@@ -93,25 +104,10 @@ pub fn assemble(text: &str, options: &AssembleOptions) -> Result<Module, Vec<Dia
     })
 }
 
-/// As [`assemble`], with the proof that the module may run.
-///
-/// # Errors
-/// What is wrong with the text.
-pub fn assemble_verified(
+fn assemble_spanned(
     text: &str,
     options: &AssembleOptions,
 ) -> Result<VerifiedModule, Vec<Diagnostic>> {
-    let module = assemble(text, options)?;
-    vm::verify::verify(module).map_err(|errors| {
-        let message = |error: &vm::verify::VerifyError| error.to_string();
-        let errors = errors.iter().map(message);
-        errors
-            .map(|message| Diagnostic::new(Span::default(), message))
-            .collect()
-    })
-}
-
-fn assemble_spanned(text: &str, options: &AssembleOptions) -> Result<Module, Vec<Diagnostic>> {
     let (statements, errors) = parser::parse(text);
     // Names that broken lines would have declared are not missed twice.
     if !errors.is_empty() {

@@ -111,6 +111,7 @@ arg_from! {
     Label, label => Self::Label(label);
     Vec<Label>, labels => Self::Labels(labels);
     Vec<Arg>, list => Self::List(list);
+    (), _nothing => Self::List(Vec::new());
     Vec<Var>, list => Self::List(list.into_iter().map(Self::Var).collect());
     FunctionId, function => Self::Function(function);
 }

@@ -154,7 +154,7 @@ impl Instrument {
                     out.extend(all.map(|source| instr.with(leave(source))));
                     out.push(instr);
                 }
-                Action::Op(op) if !targets(op).is_empty() => {
+                Action::Op(op) if !self.branches.is_empty() && has_targets(op) => {
                     let jump = self.jump(function, &instr, op, region);
                     out.extend(jump);
                 }
@@ -266,7 +266,7 @@ fn is_exit(action: &Action, is_covered: bool) -> bool {
     match action {
         Action::Ret(_) | Action::TailCall(..) => true,
         // What neither falls through nor jumps raises.
-        Action::Op(op) => !action.falls_through() && targets(op).is_empty() && !is_covered,
+        Action::Op(op) => !action.falls_through() && !is_covered && !has_targets(op),
         _ => false,
     }
 }

@@ -1,9 +1,11 @@
 //! Ops by their mnemonics: operands are checked against the table's roles, and constants become
 //! part of the op where it has an immediate form.
 
+use std::sync::LazyLock;
+
 use smallvec::SmallVec;
 use vm::isa::{
-    Access, MAX_LIST_REGISTERS, MAX_TARGETS, Op, OpInfo, Opcode, Operand, OperandInfo, Role,
+    Access, MAX_LIST_REGISTERS, MAX_TARGETS, OPS, Op, OpInfo, Opcode, Operand, OperandInfo, Role,
 };
 
 use super::{Body, Reads, Writes};
@@ -27,11 +29,25 @@ pub(super) fn describe(arg: &Arg) -> String {
     }
 }
 
+/// By opcode, whether an operand is a double: sentences are long, and most ops have none.
+static HAS_DOUBLES: LazyLock<[bool; 256]> = LazyLock::new(|| {
+    let mut has_doubles = [false; 256];
+    for info in OPS {
+        has_doubles[info.opcode as usize] = info.doc.contains("f[");
+    }
+    has_doubles
+});
+
 /// What a register operand holds: the row's sentence calls a double `f[operand]`.
 fn kind_of(info: &OpInfo, operand: &OperandInfo) -> Kind {
+    let is_named = |rest: &str| {
+        let behind = rest.strip_prefix(operand.name);
+        behind.is_some_and(|rest| rest.starts_with(']'))
+    };
     match operand.role {
         Role::RIn | Role::ROut | Role::RRegs => Kind::Ref,
-        _ if info.doc.contains(&format!("f[{}]", operand.name)) => Kind::Float,
+        _ if !HAS_DOUBLES[info.opcode as usize] => Kind::Int,
+        _ if info.doc.split("f[").skip(1).any(is_named) => Kind::Float,
         _ => Kind::Int,
     }
 }
