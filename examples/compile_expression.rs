@@ -31,7 +31,8 @@ use reader::{Node, mentions};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-const PROGRAM: &str = "
+/// What `main` runs.
+pub(crate) const PROGRAM: &str = "
 (fn fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))
 (fn compose (f g) (fn composed (x) (f (g x))))
 (fn safe-div (x y) (try (if (= y 0) (raise x) (/ x y)) thrown (- 0 thrown)))
@@ -50,7 +51,7 @@ fn main() -> Result<()> {
 }
 
 /// Compiles and runs a program: its result, and how often each function was called.
-pub fn run(text: &str) -> Result<(i64, Vec<(String, u64)>)> {
+pub(crate) fn run(text: &str) -> Result<(i64, Vec<(String, u64)>)> {
     let module = compile(text)?.finish_verified()?;
     let sources = module.sources.clone();
     let profile = Arc::new(Profile::new(Count.into(), sources.sources.len()));

@@ -99,10 +99,9 @@ mod body;
 mod declare;
 mod error;
 mod function;
+mod index;
 mod value;
 
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::sync::Arc;
 
 use vm::isa::Signature;
@@ -118,6 +117,7 @@ pub use value::{Arg, Callable, IntoArgs, Kind, Var};
 use crate::diagnostic::{Diagnostic, Span, keep};
 use crate::ir::{Function, Program, SourceName};
 use crate::{AssembleOptions, emit, pass};
+use index::Index;
 
 /// How many registers of a class a function has.
 const MAX_REGISTERS: usize = 256;
@@ -244,7 +244,7 @@ impl ModuleBuilder {
 
     /// A source file's id, for [`FunctionBuilder::at_line`].
     pub fn file(&mut self, name: &str) -> FileId {
-        let known = self.files.ids.get(name).copied();
+        let known = self.files.get(name);
         FileId(known.unwrap_or_else(|| {
             Arc::make_mut(&mut self.file_names).push(name.to_owned());
             self.files
@@ -381,40 +381,6 @@ impl ModuleBuilder {
         }
         pass::run_all(&mut self.program, &self.options)?;
         emit::emit_verified(&self.program)
-    }
-}
-
-/// The first index of each key in a list, as far as it has been counted: items that a text declares
-/// are not looked up as they come.
-#[derive(Clone, Debug)]
-struct Index<K> {
-    ids: HashMap<K, u32>,
-    n_counted: usize,
-}
-
-impl<K> Default for Index<K> {
-    fn default() -> Self {
-        Self {
-            ids: HashMap::new(),
-            n_counted: 0,
-        }
-    }
-}
-
-impl<K: Eq + Hash> Index<K> {
-    /// The index of the first item in the list with the key of `item`, which is added when there
-    /// is none.
-    fn intern<T>(&mut self, list: &mut Vec<T>, item: T, key_of: impl Fn(&T) -> K) -> u32 {
-        for known in &list[self.n_counted..] {
-            let next = self.n_counted as u32;
-            self.ids.entry(key_of(known)).or_insert(next);
-            self.n_counted += 1;
-        }
-        *self.ids.entry(key_of(&item)).or_insert_with(|| {
-            list.push(item);
-            self.n_counted += 1;
-            self.n_counted as u32 - 1
-        })
     }
 }
 

@@ -151,11 +151,11 @@ fn emit_function(
     function: &Function,
     files: &mut Files<'_>,
 ) -> Result<(CodeFunction, OpSpans), Diagnostic> {
-    let offsets = block_offsets(function)?;
+    let (offsets, code_bytes) = block_offsets(function)?;
     // What a label that was never bound stands for, only somebody sees who looks at a program that
     // was refused.
     let offset_of = |block: u32| offsets.get(block as usize).copied().unwrap_or(u32::MAX);
-    let mut code = Vec::new();
+    let mut code = Vec::with_capacity(code_bytes);
     let mut lines = Vec::new();
     let mut spans = Vec::new();
     let mut last = None;
@@ -215,8 +215,8 @@ fn emit_function(
     Ok((function, spans))
 }
 
-/// The offset of each block; targets have no influence on an op's length.
-fn block_offsets(function: &Function) -> Result<Vec<u32>, Diagnostic> {
+/// The offset of each block, and of the end; targets have no influence on an op's length.
+fn block_offsets(function: &Function) -> Result<(Vec<u32>, usize), Diagnostic> {
     let mut offsets = vec![0; function.blocks.len()];
     let mut offset = 0_usize;
     let mut bytes = Vec::new();
@@ -234,7 +234,7 @@ fn block_offsets(function: &Function) -> Result<Vec<u32>, Diagnostic> {
         }
     }
     match u32::try_from(offset) {
-        Ok(_) => Ok(offsets),
+        Ok(_) => Ok((offsets, offset)),
         Err(_) => {
             let message = format!("the code of `{}` needs 4 GiB or more", function.name);
             Err(Diagnostic::new(function.span, message))

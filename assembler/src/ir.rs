@@ -222,9 +222,13 @@ pub(crate) struct SourceName(pub(crate) String);
 impl SourceName {
     /// The name of a function or branch at a place, as MLton prints it.
     pub(crate) fn at(name: &str, file: &str, line: u32) -> Self {
+        let mut text = format!("{name} {file}: {line}");
         // Tabs and newlines separate what stands in a profile.
-        let [name, file] = [name, file].map(|text| text.replace(['\t', '\n'], " "));
-        Self(format!("{name}\t{file}: {line}"))
+        if text.contains(['\t', '\n']) {
+            text = text.replace(['\t', '\n'], " ");
+        }
+        text.replace_range(name.len()..=name.len(), "\t");
+        Self(text)
     }
 }
 

@@ -5,20 +5,20 @@ use std::iter::Peekable;
 use std::vec::IntoIter;
 
 /// What stands in a text: a word, or a list in parentheses, whose word is empty.
-pub struct Node {
+pub(crate) struct Node {
     /// The line, counted from 1.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The word.
-    pub word: String,
+    pub(crate) word: String,
     /// What the list holds.
-    pub parts: Vec<Node>,
+    pub(crate) parts: Vec<Node>,
 }
 
 /// Reads a text.
 ///
 /// # Errors
 /// When parentheses do not match.
-pub fn read(text: &str) -> Result<Vec<Node>, Box<dyn Error>> {
+pub(crate) fn read(text: &str) -> Result<Vec<Node>, Box<dyn Error>> {
     let spaced = text.replace('(', " ( ").replace(')', " ) ");
     let lines = (1..).zip(spaced.lines());
     let words = lines.flat_map(|(line, text)| text.split_whitespace().map(move |w| (line, w)));
@@ -47,6 +47,6 @@ fn read_list(words: &mut Peekable<IntoIter<(u32, &str)>>) -> Result<Vec<Node>, B
 }
 
 /// Whether a name stands anywhere in a node.
-pub fn mentions(node: &Node, name: &str) -> bool {
+pub(crate) fn mentions(node: &Node, name: &str) -> bool {
     node.word == name || node.parts.iter().any(|part| mentions(part, name))
 }

@@ -132,7 +132,8 @@ impl Instrument {
         mut region: Option<u32>,
         is_covered: bool,
     ) -> Vec<Instr> {
-        let mut out = Vec::with_capacity(instrs.len());
+        // An exit leaves the function's source, and seldom branches.
+        let mut out = Vec::with_capacity(instrs.len() + 1);
         for instr in instrs {
             match &instr.action {
                 Action::BeginBranch(index) => {

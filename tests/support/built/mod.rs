@@ -2,6 +2,12 @@
 //! variable for each value, and no thought of registers. Tests and benchmarks compare them with the
 //! texts, whose authors chose the names that share registers.
 
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "tests and benchmarks use their own part"
+)]
+
 mod nbody;
 
 use assembler::AssembleOptions;
@@ -14,9 +20,8 @@ pub struct Program {
     /// The name of both.
     pub name: &'static str,
     text: &'static str,
-    /// What stands in the text where its size does, with `SIZE` for the number.
-    size_in_text: &'static str,
-    text_size: i64,
+    /// What stands in the text before its size, and the size.
+    size_in_text: (&'static str, &'static str),
     build: fn(&mut ModuleBuilder, i64) -> Result<(), BuildError>,
     /// A size that runs for some milliseconds in an optimised build.
     pub bench_size: i64,
@@ -29,8 +34,7 @@ pub const PROGRAMS: [Program; 5] = [
     Program {
         name: "fib",
         text: include_str!("../../../benches/peers/fib.asm"),
-        size_in_text: "fib(SIZE)",
-        text_size: 35,
+        size_in_text: ("fib(", "35"),
         build: fib,
         bench_size: 27,
         test_size: 12,
@@ -38,8 +42,7 @@ pub const PROGRAMS: [Program; 5] = [
     Program {
         name: "tak",
         text: include_str!("../../../benches/peers/tak.asm"),
-        size_in_text: "left = SIZE",
-        text_size: 20,
+        size_in_text: ("left = ", "20"),
         build: tak,
         bench_size: 1,
         test_size: 1,
@@ -47,8 +50,7 @@ pub const PROGRAMS: [Program; 5] = [
     Program {
         name: "sieve",
         text: include_str!("../../../benches/peers/sieve.asm"),
-        size_in_text: "sieve(SIZE)",
-        text_size: 2_000_000,
+        size_in_text: ("sieve(", "2_000_000"),
         build: sieve,
         bench_size: 200_000,
         test_size: 2_000,
@@ -56,8 +58,7 @@ pub const PROGRAMS: [Program; 5] = [
     Program {
         name: "hof",
         text: include_str!("../../../benches/peers/hof.asm"),
-        size_in_text: "jle n, SIZE, next",
-        text_size: 15_000,
+        size_in_text: ("jle n, ", "15000"),
         build: hof,
         bench_size: 250,
         test_size: 3,
@@ -65,8 +66,7 @@ pub const PROGRAMS: [Program; 5] = [
     Program {
         name: "nbody",
         text: include_str!("../../../benches/peers/nbody.asm"),
-        size_in_text: "steps = SIZE",
-        text_size: 500_000,
+        size_in_text: ("steps = ", "500_000"),
         build: nbody::nbody,
         bench_size: 10_000,
         test_size: 20,
@@ -79,10 +79,10 @@ impl Program {
     /// # Panics
     /// When the text does not say its size where it should.
     pub fn by_hand(&self, size: i64) -> String {
-        let plain = self.size_in_text.replace("SIZE", &digits(self.text_size));
-        let wanted = self.size_in_text.replace("SIZE", &size.to_string());
+        let (before, known) = self.size_in_text;
+        let plain = format!("{before}{known}");
         assert!(self.text.contains(&plain), "{} has no `{plain}`", self.name);
-        self.text.replace(&plain, &wanted)
+        self.text.replace(&plain, &format!("{before}{size}"))
     }
 
     /// The module for this size that the builder makes.
@@ -94,17 +94,6 @@ impl Program {
         (self.build)(&mut module, size)?;
         Ok(module.finish()?)
     }
-}
-
-/// A number as the texts have it, with `_` before each three digits.
-fn digits(number: i64) -> String {
-    let plain = number.to_string();
-    let parts: Vec<&str> = plain.as_bytes().rchunks(3).rev().map(str_of).collect();
-    parts.join("_")
-}
-
-fn str_of(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("digits are text")
 }
 
 fn signature(params: (u8, u8), results: (u8, u8)) -> Signature {

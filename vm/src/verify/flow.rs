@@ -11,7 +11,7 @@ use super::FunctionFacts;
 use super::control_stack::{ControlStackId, ControlStacks};
 use super::covering::Covering;
 use super::error::{Register, VerifyError, VerifyErrorKind};
-use super::operands::{Decoded, may_jump};
+use super::operands::Decoded;
 use super::positions::Positions;
 use super::registers::{Registers, Run, Transfer};
 use super::settle::{Block, Blocks, LEAST_STEPS, STEPS_PER_BYTE};
@@ -109,7 +109,7 @@ impl<'a> Flow<'a> {
 
     fn find_leaders(&mut self) {
         for op in &self.decoded.ops {
-            for_each_target(op, |target| {
+            op.visit_targets(&mut |target| {
                 self.is_leader[self.decoded.position(target)] = true;
             });
         }
@@ -251,31 +251,13 @@ impl<'a> Flow<'a> {
     /// Adds what an op reads and writes to a summary; returns where it may jump to.
     fn sum_up(&mut self, op: &Op, summary: &mut Summary) -> TargetList {
         let mut targets = TargetList::new();
-        let operands = op.operands();
-        for operand in &operands {
-            match operand {
-                Operand::IIn(register) => summary.read(Run::ints(*register as usize, 1)),
-                Operand::RIn(register) => {
-                    self.touch(*register as usize, 1);
-                    summary.read(Run::refs(*register as usize, 1));
-                }
-                Operand::IRegs(list) => {
-                    for &register in list {
-                        summary.read(Run::ints(register as usize, 1));
-                    }
-                }
-                Operand::RRegs(list) => {
-                    for &register in list {
-                        self.touch(register as usize, 1);
-                        summary.read(Run::refs(register as usize, 1));
-                    }
-                }
-                Operand::ROut(register) => self.touch(*register as usize, 1),
-                Operand::Target(target) => targets.push(*target),
-                Operand::Targets(list) => targets.extend_from_slice(list),
-                _ => {}
+        op.visit_targets(&mut |target| targets.push(target));
+        op.visit_registers(&mut |role, register| {
+            let run = self.run_of(role, register);
+            if role.access() == Access::Read {
+                summary.read(run);
             }
-        }
+        });
         if let Op::Ret {} = op {
             let sig = self.function.signature;
             summary.read(Run::ints(0, sig.int_results as usize));
@@ -288,17 +270,11 @@ impl<'a> Flow<'a> {
             summary.read(Run::ints(ints, sig.int_params as usize));
             summary.read(Run::refs(refs, sig.ref_params as usize));
         }
-        for operand in &operands {
-            match operand {
-                Operand::IOut(register) => {
-                    summary.transfer.write(Run::ints(*register as usize, 1));
-                }
-                Operand::ROut(register) => {
-                    summary.transfer.write(Run::refs(*register as usize, 1));
-                }
-                _ => {}
+        op.visit_registers(&mut |role, register| {
+            if role.access() == Access::Write {
+                summary.transfer.write(self.run_of(role, register));
             }
-        }
+        });
         if let Some((sig, ints, refs)) = call {
             let transfer = &mut summary.transfer;
             transfer.forget_from(ints, refs);
@@ -306,6 +282,17 @@ impl<'a> Flow<'a> {
             transfer.write(Run::refs(refs, sig.ref_results as usize));
         }
         targets
+    }
+
+    /// The register of an operand of this role.
+    fn run_of(&mut self, role: Role, register: u8) -> Run {
+        match role {
+            Role::RIn | Role::ROut | Role::RRegs => {
+                self.touch(register as usize, 1);
+                Run::refs(register as usize, 1)
+            }
+            _ => Run::ints(register as usize, 1),
+        }
     }
 
     /// Signature and windows of any kind of call.
@@ -453,20 +440,6 @@ fn never_raises(op: &Op) -> bool {
             | Op::Imm { .. }
             | Op::Text { .. }
     )
-}
-
-/// Calls `visit` with every offset that the op may jump to.
-fn for_each_target(op: &Op, mut visit: impl FnMut(u32)) {
-    if !may_jump(op) {
-        return;
-    }
-    for operand in op.operands() {
-        match operand {
-            Operand::Target(target) => visit(target),
-            Operand::Targets(targets) => targets.iter().for_each(|&target| visit(target)),
-            _ => {}
-        }
-    }
 }
 
 #[cfg(test)]

@@ -21,8 +21,9 @@ pub(super) struct Decoded {
 impl Decoded {
     /// The ops of a function, or why its bytes are none, with the offset of the last op before.
     fn new(function: &Function) -> Result<Self, (u32, VerifyErrorKind)> {
-        let mut ops = Vec::new();
-        let mut offsets = Vec::new();
+        // Ops have four bytes, more or less.
+        let mut ops = Vec::with_capacity(function.code.len() / 4);
+        let mut offsets = Vec::with_capacity(function.code.len() / 4 + 1);
         for result in function.ops() {
             match result {
                 Ok((offset, op)) => {
@@ -252,8 +253,7 @@ impl Checker<'_> {
             | Op::Leave {
                 source: SourceRef(id),
             } => self.source(*id),
-            _ if may_jump(op) => self.targets(op),
-            _ => Ok(()),
+            _ => self.targets(op),
         }
     }
 
@@ -319,26 +319,14 @@ impl Checker<'_> {
             Some(_) => Ok(()),
             None => Err(VerifyErrorKind::NoTarget { target }),
         };
-        for operand in op.operands() {
-            match operand {
-                Operand::Target(target) => check(target)?,
-                Operand::Targets(targets) => {
-                    targets.iter().try_for_each(|target| check(*target))?
-                }
-                _ => {}
+        let mut found = Ok(());
+        op.visit_targets(&mut |target| {
+            if found.is_ok() {
+                found = check(target);
             }
-        }
-        Ok(())
+        });
+        found
     }
-}
-
-/// Whether the op names offsets to jump to. This looks at the op's kind, not at its operands, of
-/// which a copy would have to be made.
-pub(super) fn may_jump(op: &Op) -> bool {
-    let operands = op.opcode().info().operands.iter();
-    operands
-        .clone()
-        .any(|operand| matches!(operand.role, Role::Target | Role::Targets))
 }
 
 fn check_window(
