@@ -365,8 +365,13 @@ impl ModuleBuilder {
         if self.is_library && !self.has_entry {
             self.add_library_entry();
         }
-        for (function, is_defined) in self.program.functions.iter().zip(&self.is_defined) {
+        let functions = self.program.functions.iter_mut().zip(&self.is_defined);
+        for (index, (function, is_defined)) in (0..).zip(functions) {
             if !is_defined {
+                // A builder's function has no place in a text.
+                if function.span == Span::default() {
+                    error::number_function(&mut self.origins, index, function);
+                }
                 let message = format!("`{}` is declared and never defined", function.name);
                 keep(&mut self.errors, Diagnostic::new(function.span, message));
             }

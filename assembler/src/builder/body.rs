@@ -67,8 +67,8 @@ impl Body {
         BuildError {
             message: format!("in `{}`: {}", self.inner.name(), message.as_ref()),
             function: Some(self.inner.name().to_owned()),
-            block: self.inner.current_block(),
-            op: (!what.is_empty()).then(|| what.to_owned()),
+            block: Some(self.inner.next_block()),
+            op: Some(what.to_owned()),
             location: self.location.map(|(id, line)| (file(id), line)),
         }
     }
@@ -88,7 +88,7 @@ impl Body {
         if index >= count {
             let letter = kind.letter();
             let message = format!("parameter {letter}{index} is wanted of {signature}");
-            return Err(self.error("", message));
+            return Err(self.error("param", message));
         }
         Ok(self.var_of(self.params[class as usize][index as usize], kind))
     }
@@ -101,7 +101,7 @@ impl Body {
         let index = self.inner.signature().ref_params as usize;
         match self.params[Class::Ref as usize].get(index) {
             Some(&number) => Ok(self.var_of(number, Kind::Ref)),
-            None => Err(self.error("", "this function is called without a closure")),
+            None => Err(self.error("closure", "this function is called without a closure")),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use vm::isa::{MAX_LIST_REGISTERS, MAX_TARGETS, Op, Operand};
 
-use super::error::{Origin, number};
+use super::error::{Origin, Place, number, number_place};
 use super::{FileId, FunctionId};
-use crate::diagnostic::{Diagnostic, Span, keep};
+use crate::diagnostic::{Diagnostic, MAX_KEPT, Span, keep};
 use crate::ir::*;
 
 /// How deep branches may nest: an exit leaves each of them, and the name of each holds the names of
@@ -37,7 +37,10 @@ pub struct FunctionBuilder {
     /// How many branches are open, those that are too deep included.
     open_branches: usize,
     pub(crate) span: Span,
-    errors: Vec<Diagnostic>,
+    /// What is wrong with calls of the builder, and where each would have added something.
+    errors: Vec<(Diagnostic, Place)>,
+    /// Where each handler was added.
+    handler_places: Vec<Place>,
 }
 
 impl FunctionBuilder {
@@ -55,6 +58,7 @@ impl FunctionBuilder {
             open_branches: 0,
             span: function.span,
             errors: Vec::new(),
+            handler_places: Vec::new(),
             function: Function {
                 blocks: Vec::new(),
                 layout: Vec::new(),
@@ -84,9 +88,9 @@ impl FunctionBuilder {
         (signature.int_params as usize, refs)
     }
 
-    /// The block that grows, if the op before did not end one.
-    pub(super) fn current_block(&self) -> Option<u32> {
-        self.current
+    /// The block to which the next op would be added.
+    pub(super) fn next_block(&self) -> u32 {
+        self.current.unwrap_or(self.function.blocks.len() as u32)
     }
 
     pub(super) fn block_length(&self, block: usize) -> usize {
@@ -104,13 +108,31 @@ impl FunctionBuilder {
         self.function = function;
     }
 
-    /// Gives each instruction the number of its origin as its span.
+    /// Gives each instruction, handler and error the number of its origin as its span.
     pub(super) fn number_origins(&mut self, origins: &mut Vec<Origin>) {
         number(origins, self.id.0, &mut self.function);
+        let handlers = self.function.handlers.iter_mut();
+        for (handler, &place) in handlers.zip(&self.handler_places) {
+            handler.span = number_place(origins, self.id.0, place);
+        }
+        for (error, place) in &mut self.errors {
+            error.span = number_place(origins, self.id.0, *place);
+        }
     }
 
-    fn error(&mut self, message: String) {
-        keep(&mut self.errors, Diagnostic::new(self.span, message));
+    fn place(&self, op: &'static str) -> Place {
+        Place {
+            block: self.next_block(),
+            op,
+            location: self.location,
+        }
+    }
+
+    fn error(&mut self, op: &'static str, message: String) {
+        if self.errors.len() < MAX_KEPT {
+            let error = Diagnostic::new(self.span, message);
+            self.errors.push((error, self.place(op)));
+        }
     }
 
     /// The register of an `i` parameter, counted among those of its class.
@@ -146,7 +168,10 @@ impl FunctionBuilder {
             let Ok(index) = u8::try_from(next) else {
                 if next == 256 {
                     let name = &self.function.name;
-                    self.error(format!("`{name}` needs more than 256 registers of a class"));
+                    self.error(
+                        "new_reg",
+                        format!("`{name}` needs more than 256 registers of a class"),
+                    );
                 }
                 return Reg {
                     class,
@@ -206,8 +231,8 @@ impl FunctionBuilder {
                 self.function.layout.push(label.0);
                 self.current = Some(label.0);
             }
-            Some(_) => self.error("this label is bound twice".into()),
-            None => self.error("this label is another function's".into()),
+            Some(_) => self.error("bind", "this label is bound twice".into()),
+            None => self.error("bind", "this label is another function's".into()),
         }
     }
 
@@ -220,10 +245,13 @@ impl FunctionBuilder {
         });
         if !fits {
             let mnemonic = op.opcode().info().mnemonic;
-            return self.error(format!(
-                "`{mnemonic}` takes lists of at most {MAX_LIST_REGISTERS} registers and \
+            return self.error(
+                mnemonic,
+                format!(
+                    "`{mnemonic}` takes lists of at most {MAX_LIST_REGISTERS} registers and \
                  {MAX_TARGETS} targets"
-            ));
+                ),
+            );
         }
         self.push(Action::Op(op));
     }
@@ -253,8 +281,9 @@ impl FunctionBuilder {
     /// Of ranges that hold an op, the one added first counts.
     pub fn handle(&mut self, start: Label, end: Label, target: Label, register: Reg) {
         if register.class != Class::Ref {
-            return self.error("an exception arrives in an r register".into());
+            return self.error("handle", "an exception arrives in an r register".into());
         }
+        self.handler_places.push(self.place("handle"));
         self.function.handlers.push(Handler {
             start: start.0,
             end: end.0,
@@ -269,9 +298,10 @@ impl FunctionBuilder {
         self.open_branches += 1;
         if self.open_branches > MAX_OPEN_BRANCHES {
             if self.open_branches == MAX_OPEN_BRANCHES + 1 {
-                self.error(format!(
-                    "branches nest deeper than {MAX_OPEN_BRANCHES} levels"
-                ));
+                self.error(
+                    "begin_branch",
+                    format!("branches nest deeper than {MAX_OPEN_BRANCHES} levels"),
+                );
             }
             return;
         }
@@ -289,7 +319,7 @@ impl FunctionBuilder {
     /// Ends the branch that was begun last.
     pub fn end_branch(&mut self) {
         let Some(region) = self.region else {
-            return self.error("no branch is open here".into());
+            return self.error("end_branch", "no branch is open here".into());
         };
         self.open_branches -= 1;
         if self.open_branches >= MAX_OPEN_BRANCHES {
@@ -320,15 +350,28 @@ impl FunctionBuilder {
         current
     }
 
+    /// Where the innermost branch that is open begins; `None` if a text says where we are.
+    fn open_branch(&self) -> Option<Span> {
+        let begins = Action::BeginBranch(self.region?);
+        let blocks = self.function.blocks.iter().rev();
+        let mut instrs = blocks.flat_map(|block| &block.instrs);
+        let begin = instrs.find(|instr| instr.action == begins)?;
+        (self.span == Span::default()).then_some(begin.span)
+    }
+
     /// The function, with calls that were given as ops made explicit, and what is wrong with it.
     pub(super) fn finish(mut self, program: &Program) -> (Function, Vec<Diagnostic>) {
         if self.region.is_some() {
-            self.error("a branch is still open at the end of the function".into());
+            let span = self.open_branch().unwrap_or(self.span);
+            let message = "a branch is still open at the end of the function";
+            self.errors
+                .push((Diagnostic::new(span, message), self.place("begin_branch")));
         }
         let own = self.function.signature;
         let is_bound = std::mem::take(&mut self.is_bound);
         let bound = |label: u32| is_bound.get(label as usize) == Some(&true);
-        let mut errors = std::mem::take(&mut self.errors);
+        let errors = std::mem::take(&mut self.errors);
+        let mut errors: Vec<_> = errors.into_iter().map(|(error, _)| error).collect();
         for instr in self
             .function
             .blocks
