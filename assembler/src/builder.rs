@@ -99,6 +99,7 @@ mod body;
 mod declare;
 mod error;
 mod function;
+mod given;
 mod index;
 mod value;
 
@@ -131,6 +132,68 @@ pub struct FunctionId(pub u32);
 pub struct FileId(pub u32);
 
 /// A module that grows: declare functions, define each, finish.
+///
+/// ```
+/// use assembler::AssembleOptions;
+/// use assembler::builder::{Kind, ModuleBuilder, Value};
+/// use vm::isa::Signature;
+/// use vm::module::{Captures, Constant};
+///
+/// let unary = Signature { int_params: 1, int_results: 1, ..Signature::default() };
+/// let mut module = ModuleBuilder::new(&AssembleOptions::default());
+/// // What functions need: files of lines, constants, host functions, keys for tools.
+/// let file = module.file("double.sml");
+/// let primes = module.constant(Constant::Ints(vec![2, 3, 5, 7]));
+/// let hello = module.text("hello");
+/// let print = module.standard_host("print")?;
+/// let beep = module.host_callable("beep", Signature::default());
+/// assert_eq!(module.host("beep", Signature::default()), 1);
+/// module.metadata("compiler", "example 1.0");
+///
+/// // Declared first, functions may call each other whatever their order.
+/// let double = module.declare("double", unary);
+/// let counter = module.declare_closure("counter", unary, Captures { refs: 0, ints: 1 });
+/// let sine = module.declare_extern("sine", unary, None);
+/// let start = module.declare("start", Signature::default());
+/// module.export(double);
+/// module.set_entry(start);
+/// module.set_unprofiled(counter);
+/// module.set_register_limit(64);
+///
+/// let mut b = module.body(double);
+/// b.declared_at(file, 1);
+/// let twice = b.mul(b.param(Kind::Int, 0)?, 2)?;
+/// b.ret([twice])?;
+/// module.define_body(b);
+///
+/// let mut b = module.body(counter);
+/// b.ret([b.param(Kind::Int, 0)?])?;
+/// module.define_body(b);
+///
+/// let part = module.source("part", "double.sml", 3);
+/// let mut b = module.body(start);
+/// b.op("enter", [assembler::builder::Arg::Source(part)])?;
+/// b.data(assembler::builder::Arg::Constant(primes))?;
+/// b.call(print, [hello])?;
+/// b.call(beep, ())?;
+/// b.call_one(module.callable(sine)?, [1])?;
+/// b.op("leave", [assembler::builder::Arg::Source(part)])?;
+/// b.ret(())?;
+/// module.define_body(b);
+/// assert_eq!(module.finish()?.hosts.len(), 2);
+///
+/// // A library needs nothing to start with. Where a compiler has written out all profiling ops,
+/// // none are added. Registers may be chosen by number, too.
+/// let mut library = ModuleBuilder::new(&AssembleOptions::default());
+/// library.set_library();
+/// library.set_instrumented();
+/// let same = library.declare("same", unary);
+/// let mut by_number = library.function(same);
+/// by_number.ret(&[Value::Reg(by_number.int_param(0))]);
+/// library.define(by_number);
+/// assert!(library.finish_verified()?.function_named("same").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ModuleBuilder {
     pub(crate) options: AssembleOptions,

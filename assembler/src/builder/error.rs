@@ -40,6 +40,21 @@ impl fmt::Display for BuildError {
 impl std::error::Error for BuildError {}
 
 /// A module that was refused: what is wrong, and what there is of it.
+///
+/// ```
+/// # use assembler::builder::ModuleBuilder;
+/// # let mut module = ModuleBuilder::new(&Default::default());
+/// # module.set_library();
+/// # let f = module.declare("f", Default::default());
+/// # let mut b = module.body(f);
+/// b.add(1, 2)?; // and nothing behind it
+/// module.define_body(b);
+/// let rejection = module.finish().expect_err("control runs off the end");
+/// assert_eq!(rejection.errors[0].function.as_deref(), Some("f"));
+/// assert_eq!(rejection.errors[0].op.as_deref(), Some("add_imm"));
+/// assert!(rejection.dump().contains("i0 = add_imm i0, 2"));
+/// # Ok::<(), assembler::builder::BuildError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rejection {
     /// What is wrong; at least one error.

@@ -35,6 +35,19 @@ impl Kind {
 
 /// A variable of one function. There may be any number of them, and each may be written any number
 /// of times: where it lives is decided when the function is defined.
+///
+/// ```
+/// # use assembler::builder::{Class, Kind, ModuleBuilder};
+/// # let mut module = ModuleBuilder::new(&Default::default());
+/// # let f = module.declare("f", Default::default());
+/// let mut b = module.body(f);
+/// let x = b.var(Kind::Float);
+/// assert_eq!((x.kind(), x.kind().letter(), x.kind().class()), (Kind::Float, 'f', Class::Int));
+/// b.def(x, 0.5)?;
+/// let bits = b.shr(x.as_int(), 52)?;
+/// b.fadd(bits.as_float(), x)?;
+/// # Ok::<(), assembler::builder::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Var {
     pub(super) function: FunctionId,
@@ -123,6 +136,14 @@ impl<T: Into<Arg>, const N: usize> From<[T; N]> for Arg {
 }
 
 /// Operands side by side: a tuple, an array, a slice or a vector of what can be an [`Arg`].
+///
+/// ```
+/// use assembler::builder::{Arg, IntoArgs};
+///
+/// assert_eq!((1, 0.5).into_args(), [Arg::Int(1), Arg::Float(0.5)]);
+/// assert_eq!([1, 2].into_args(), (1, 2).into_args());
+/// assert!(().into_args().is_empty());
+/// ```
 pub trait IntoArgs {
     /// The operands in their order.
     fn into_args(self) -> Vec<Arg>;

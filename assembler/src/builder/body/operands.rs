@@ -174,7 +174,9 @@ impl Body {
     /// # let f = module.declare("f", signature);
     /// # let mut b = module.body(f);
     /// let parsed = b.op("int_of_str", [b.param(Kind::Ref, 0)?])?;
-    /// b.ret([parsed[1]])?;
+    /// let double = b.op_one("add", (parsed[0], parsed[0]))?;
+    /// b.op_to("mul", &[double], (double, parsed[1]))?;
+    /// b.ret([double])?;
     /// # Ok(())
     /// # }
     /// ```
