@@ -52,6 +52,41 @@ fn dependencies(manifest: &str) -> Vec<&str> {
     names
 }
 
+/// What a registry asks of a crate: who depends on it by a path says its version, too.
+#[test]
+fn crates_are_ready_to_be_published() {
+    for (name, manifest) in LINE {
+        let text = std::fs::read_to_string(root().join(manifest)).expect("a manifest");
+        let package = text.split_once("[package]").expect("a package").1;
+        let package = package.split("\n[").next().unwrap_or_default();
+        for key in [
+            "name = \"tally",
+            "description = ",
+            "version.workspace = true",
+            "license.workspace = true",
+            "readme.workspace = true",
+            "rust-version.workspace = true",
+        ] {
+            assert!(package.contains(&format!("\n{key}")), "{name} has no {key}");
+        }
+        assert!(
+            !package.contains("publish"),
+            "{name} is meant to be published"
+        );
+        for line in text.lines().filter(|line| line.contains("path = \"")) {
+            let is_file = line.starts_with("path = ");
+            assert!(is_file || line.contains("version = "), "{name}: {line}");
+        }
+        for license in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let folder = root().join(manifest);
+            let folder = folder.parent().expect("a folder");
+            assert!(folder.join(license).exists(), "{name} has no {license}");
+        }
+    }
+    let fuzz = std::fs::read_to_string(root().join("fuzz/Cargo.toml")).expect("a manifest");
+    assert!(fuzz.contains("\npublish = false\n"));
+}
+
 #[test]
 fn the_manual_of_the_instruction_set_is_fresh() {
     expect_file(&root().join("docs/bytecode.md"), &isa::manual());

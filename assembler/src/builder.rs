@@ -99,10 +99,10 @@ mod body;
 mod declare;
 mod error;
 mod function;
+mod given;
+mod index;
 mod value;
 
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::sync::Arc;
 
 use vm::isa::Signature;
@@ -118,6 +118,7 @@ pub use value::{Arg, Callable, IntoArgs, Kind, Var};
 use crate::diagnostic::{Diagnostic, Span, keep};
 use crate::ir::{Function, Program, SourceName};
 use crate::{AssembleOptions, emit, pass};
+use index::Index;
 
 /// How many registers of a class a function has.
 const MAX_REGISTERS: usize = 256;
@@ -131,6 +132,68 @@ pub struct FunctionId(pub u32);
 pub struct FileId(pub u32);
 
 /// A module that grows: declare functions, define each, finish.
+///
+/// ```
+/// use assembler::AssembleOptions;
+/// use assembler::builder::{Kind, ModuleBuilder, Value};
+/// use vm::isa::Signature;
+/// use vm::module::{Captures, Constant};
+///
+/// let unary = Signature { int_params: 1, int_results: 1, ..Signature::default() };
+/// let mut module = ModuleBuilder::new(&AssembleOptions::default());
+/// // What functions need: files of lines, constants, host functions, keys for tools.
+/// let file = module.file("double.sml");
+/// let primes = module.constant(Constant::Ints(vec![2, 3, 5, 7]));
+/// let hello = module.text("hello");
+/// let print = module.standard_host("print")?;
+/// let beep = module.host_callable("beep", Signature::default());
+/// assert_eq!(module.host("beep", Signature::default()), 1);
+/// module.metadata("compiler", "example 1.0");
+///
+/// // Declared first, functions may call each other whatever their order.
+/// let double = module.declare("double", unary);
+/// let counter = module.declare_closure("counter", unary, Captures { refs: 0, ints: 1 });
+/// let sine = module.declare_extern("sine", unary, None);
+/// let start = module.declare("start", Signature::default());
+/// module.export(double);
+/// module.set_entry(start);
+/// module.set_unprofiled(counter);
+/// module.set_register_limit(64);
+///
+/// let mut b = module.body(double);
+/// b.declared_at(file, 1);
+/// let twice = b.mul(b.param(Kind::Int, 0)?, 2)?;
+/// b.ret([twice])?;
+/// module.define_body(b);
+///
+/// let mut b = module.body(counter);
+/// b.ret([b.param(Kind::Int, 0)?])?;
+/// module.define_body(b);
+///
+/// let part = module.source("part", "double.sml", 3);
+/// let mut b = module.body(start);
+/// b.op("enter", [assembler::builder::Arg::Source(part)])?;
+/// b.data(assembler::builder::Arg::Constant(primes))?;
+/// b.call(print, [hello])?;
+/// b.call(beep, ())?;
+/// b.call_one(module.callable(sine)?, [1])?;
+/// b.op("leave", [assembler::builder::Arg::Source(part)])?;
+/// b.ret(())?;
+/// module.define_body(b);
+/// assert_eq!(module.finish()?.hosts.len(), 2);
+///
+/// // A library needs nothing to start with. Where a compiler has written out all profiling ops,
+/// // none are added. Registers may be chosen by number, too.
+/// let mut library = ModuleBuilder::new(&AssembleOptions::default());
+/// library.set_library();
+/// library.set_instrumented();
+/// let same = library.declare("same", unary);
+/// let mut by_number = library.function(same);
+/// by_number.ret(&[Value::Reg(by_number.int_param(0))]);
+/// library.define(by_number);
+/// assert!(library.finish_verified()?.function_named("same").is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ModuleBuilder {
     pub(crate) options: AssembleOptions,
@@ -244,7 +307,7 @@ impl ModuleBuilder {
 
     /// A source file's id, for [`FunctionBuilder::at_line`].
     pub fn file(&mut self, name: &str) -> FileId {
-        let known = self.files.ids.get(name).copied();
+        let known = self.files.get(name);
         FileId(known.unwrap_or_else(|| {
             Arc::make_mut(&mut self.file_names).push(name.to_owned());
             self.files
@@ -341,7 +404,16 @@ impl ModuleBuilder {
     ///
     /// # Errors
     /// What is wrong, with all that there is of the module: [`Rejection::dump`] prints it.
-    pub fn finish(mut self) -> Result<Module, Rejection> {
+    pub fn finish(self) -> Result<Module, Rejection> {
+        Ok(self.finish_verified()?.into_module())
+    }
+
+    /// As [`ModuleBuilder::finish`], with the proof that the module may run: what
+    /// [`vm::Vm::new`](vm::Vm) wants.
+    ///
+    /// # Errors
+    /// As for [`ModuleBuilder::finish`].
+    pub fn finish_verified(mut self) -> Result<VerifiedModule, Rejection> {
         self.finish_spanned().map_err(|errors| Rejection {
             errors: errors
                 .into_iter()
@@ -351,39 +423,26 @@ impl ModuleBuilder {
         })
     }
 
-    /// As [`ModuleBuilder::finish`], with the proof that the module may run: what
-    /// [`vm::Vm::new`](vm::Vm) wants.
-    ///
-    /// # Errors
-    /// As for [`ModuleBuilder::finish`].
-    pub fn finish_verified(self) -> Result<VerifiedModule, Rejection> {
-        // The table of callers was filled in behind the first proof, which it follows from.
-        let module = self.finish()?;
-        vm::verify::verify(module).map_err(|errors| Rejection {
-            errors: errors
-                .iter()
-                .map(|error| BuildError::of_module(error.to_string()))
-                .collect(),
-            program: Box::default(),
-        })
-    }
-
-    /// As [`ModuleBuilder::finish`], with errors that say where in the text they are.
-    fn finish_spanned(&mut self) -> Result<Module, Vec<Diagnostic>> {
+    /// As [`ModuleBuilder::finish_verified`], with errors that say where in the text they are.
+    fn finish_spanned(&mut self) -> Result<VerifiedModule, Vec<Diagnostic>> {
         self.finish_watched(&mut |_, _| {})
     }
 
-    /// As [`ModuleBuilder::finish`], with errors that say where in the text they are; `watch` sees
-    /// what each pass has left.
+    /// The same; `watch` sees what each pass has left.
     pub(crate) fn finish_watched(
         &mut self,
         watch: &mut dyn FnMut(&'static pass::PassInfo, &Program),
-    ) -> Result<Module, Vec<Diagnostic>> {
+    ) -> Result<VerifiedModule, Vec<Diagnostic>> {
         if self.is_library && !self.has_entry {
             self.add_library_entry();
         }
-        for (function, is_defined) in self.program.functions.iter().zip(&self.is_defined) {
+        let functions = self.program.functions.iter_mut().zip(&self.is_defined);
+        for (index, (function, is_defined)) in (0..).zip(functions) {
             if !is_defined {
+                // A builder's function has no place in a text.
+                if function.span == Span::default() {
+                    error::number_function(&mut self.origins, index, function);
+                }
                 let message = format!("`{}` is declared and never defined", function.name);
                 keep(&mut self.errors, Diagnostic::new(function.span, message));
             }
@@ -398,40 +457,6 @@ impl ModuleBuilder {
         }
         pass::run_all(&mut self.program, &self.options, watch)?;
         emit::emit_verified(&self.program)
-    }
-}
-
-/// The first index of each key in a list, as far as it has been counted: items that a text declares
-/// are not looked up as they come.
-#[derive(Clone, Debug)]
-struct Index<K> {
-    ids: HashMap<K, u32>,
-    n_counted: usize,
-}
-
-impl<K> Default for Index<K> {
-    fn default() -> Self {
-        Self {
-            ids: HashMap::new(),
-            n_counted: 0,
-        }
-    }
-}
-
-impl<K: Eq + Hash> Index<K> {
-    /// The index of the first item in the list with the key of `item`, which is added when there
-    /// is none.
-    fn intern<T>(&mut self, list: &mut Vec<T>, item: T, key_of: impl Fn(&T) -> K) -> u32 {
-        for known in &list[self.n_counted..] {
-            let next = self.n_counted as u32;
-            self.ids.entry(key_of(known)).or_insert(next);
-            self.n_counted += 1;
-        }
-        *self.ids.entry(key_of(&item)).or_insert_with(|| {
-            list.push(item);
-            self.n_counted += 1;
-            self.n_counted as u32 - 1
-        })
     }
 }
 

@@ -3,7 +3,7 @@
 use profiler::{SourceMap, SourceMapBuilder, SourceSeqId};
 use vm::isa::Op;
 use vm::module::{Function as CodeFunction, HandlerRange, LineEntry, Module};
-use vm::verify::{VerifyError, VerifyErrorKind, verify};
+use vm::verify::{VerifiedModule, VerifyError, VerifyErrorKind, verify};
 
 use crate::diagnostic::{Diagnostic, Span, keep};
 use crate::ir::*;
@@ -13,7 +13,7 @@ use crate::successors::fill_successors;
 type OpSpans = Vec<(u32, Span)>;
 
 /// Emits a program whose calls have been lowered, and verifies it.
-pub(crate) fn emit_verified(program: &Program) -> Result<Module, Vec<Diagnostic>> {
+pub(crate) fn emit_verified(program: &Program) -> Result<VerifiedModule, Vec<Diagnostic>> {
     let Emitted {
         module,
         spans,
@@ -29,13 +29,11 @@ pub(crate) fn emit_verified(program: &Program) -> Result<Module, Vec<Diagnostic>
             .collect::<Vec<_>>()
     })?;
     if program.fixed_sources.is_some() {
-        return Ok(verified.into_module());
+        return Ok(verified);
     }
     let sources = fill_successors(&verified);
-    Ok(Module {
-        sources,
-        ..verified.into_module()
-    })
+    let filled = verified.with_sources(sources);
+    Ok(filled.expect("a map made of the module's sources has as many"))
 }
 
 /// Emits what can be emitted of a program, for those who want to look at it.
@@ -154,11 +152,11 @@ fn emit_function(
     function: &Function,
     files: &mut Files<'_>,
 ) -> Result<(CodeFunction, OpSpans), Diagnostic> {
-    let offsets = block_offsets(function)?;
+    let (offsets, code_bytes) = block_offsets(function)?;
     // What a label that was never bound stands for, only somebody sees who looks at a program that
     // was refused.
     let offset_of = |block: u32| offsets.get(block as usize).copied().unwrap_or(u32::MAX);
-    let mut code = Vec::new();
+    let mut code = Vec::with_capacity(code_bytes);
     let mut lines = Vec::new();
     let mut spans = Vec::new();
     let mut last = None;
@@ -187,7 +185,10 @@ fn emit_function(
                     last = instr.location;
                 }
                 spans.push((offset, instr.span));
-                map_targets(op, offset_of).encode(&mut code);
+                match has_targets(op) {
+                    true => map_targets(op, offset_of).encode(&mut code),
+                    false => op.encode(&mut code),
+                }
             }
             Action::Line(location) => line_entry(*location),
             _ => {}
@@ -215,8 +216,8 @@ fn emit_function(
     Ok((function, spans))
 }
 
-/// The offset of each block; targets have no influence on an op's length.
-fn block_offsets(function: &Function) -> Result<Vec<u32>, Diagnostic> {
+/// The offset of each block, and of the end; targets have no influence on an op's length.
+fn block_offsets(function: &Function) -> Result<(Vec<u32>, usize), Diagnostic> {
     let mut offsets = vec![0; function.blocks.len()];
     let mut offset = 0_usize;
     let mut bytes = Vec::new();
@@ -234,7 +235,7 @@ fn block_offsets(function: &Function) -> Result<Vec<u32>, Diagnostic> {
         }
     }
     match u32::try_from(offset) {
-        Ok(_) => Ok(offsets),
+        Ok(_) => Ok((offsets, offset)),
         Err(_) => {
             let message = format!("the code of `{}` needs 4 GiB or more", function.name);
             Err(Diagnostic::new(function.span, message))

@@ -10,7 +10,8 @@
 use std::collections::HashMap;
 
 use profiler::SourceMap;
-use vm::isa::{Access, Op, Operand, Signature};
+use smallvec::SmallVec;
+use vm::isa::{Access, Op, Role, Signature};
 use vm::module::{Captures, Constant, Globals, HostImport, LineEntry};
 
 use crate::diagnostic::Span;
@@ -64,6 +65,8 @@ pub enum Value {
     Null,
     /// A constant string, by its index in the constant pool.
     Text(u32),
+    /// A constant as an object, by its index in the constant pool.
+    Object(u32),
 }
 
 impl From<Reg> for Value {
@@ -78,7 +81,7 @@ impl Value {
         match self {
             Self::Reg(reg) => reg.class,
             Self::Int(_) | Self::Float(_) => Class::Int,
-            Self::Null | Self::Text(_) => Class::Ref,
+            Self::Null | Self::Text(_) | Self::Object(_) => Class::Ref,
         }
     }
 
@@ -196,6 +199,8 @@ pub(crate) struct Function {
     pub(crate) is_exported: bool,
     /// Whether the function has no profiling source: its callers are charged.
     pub(crate) is_unprofiled: bool,
+    /// Whether the builder has looked for variables that are used before they are defined.
+    pub(crate) is_checked: bool,
     pub(crate) location: Option<Location>,
     pub(crate) span: Span,
     pub(crate) blocks: Vec<Block>,
@@ -219,9 +224,13 @@ pub(crate) struct SourceName(pub(crate) String);
 impl SourceName {
     /// The name of a function or branch at a place, as MLton prints it.
     pub(crate) fn at(name: &str, file: &str, line: u32) -> Self {
+        let mut text = format!("{name} {file}: {line}");
         // Tabs and newlines separate what stands in a profile.
-        let [name, file] = [name, file].map(|text| text.replace(['\t', '\n'], " "));
-        Self(format!("{name}\t{file}: {line}"))
+        if text.contains(['\t', '\n']) {
+            text = text.replace(['\t', '\n'], " ");
+        }
+        text.replace_range(name.len()..=name.len(), "\t");
+        Self(text)
     }
 }
 
@@ -315,8 +324,11 @@ impl Function {
 
     /// For each block, the index of the handler that its ops raise to.
     pub(crate) fn covering_handlers(&self) -> Vec<Option<usize>> {
-        let positions = self.positions();
         let mut covering = vec![None; self.blocks.len()];
+        if self.handlers.is_empty() {
+            return covering;
+        }
+        let positions = self.positions();
         // Leads from each position to the first from there on that has no handler yet, so that
         // handlers within handlers cost no more than others.
         let mut next: Vec<usize> = (0..=self.layout.len()).collect();
@@ -340,18 +352,18 @@ impl Function {
 
     /// The blocks that control may go to from the block at a position of the layout, handlers
     /// left out.
-    pub(crate) fn successors(&self, position: usize) -> Vec<u32> {
-        let mut successors = Vec::new();
+    pub(crate) fn successors(&self, position: usize) -> SmallVec<[u32; 2]> {
+        let mut successors = SmallVec::new();
         let last = self.blocks[self.layout[position] as usize].instrs.last();
         if last.is_none_or(|instr| instr.action.falls_through()) {
-            successors.extend(self.layout.get(position + 1));
+            successors.extend(self.layout.get(position + 1).copied());
         }
         if let Some(Instr {
             action: Action::Op(op),
             ..
         }) = last
         {
-            successors.extend(targets(op));
+            op.visit_targets(&mut |target| successors.push(target));
         }
         successors
     }
@@ -409,72 +421,47 @@ impl Action {
 
     /// Whether nothing may stand behind it in its block.
     pub(crate) fn ends_block(&self) -> bool {
-        !self.falls_through() || matches!(self, Self::Op(op) if !targets(op).is_empty())
+        !self.falls_through() || matches!(self, Self::Op(op) if has_targets(op))
     }
 }
 
 /// The targets of an op.
-pub(crate) fn targets(op: &Op) -> Vec<u32> {
-    let mut targets = Vec::new();
-    for operand in op.operands() {
-        match operand {
-            Operand::Target(target) => targets.push(target),
-            Operand::Targets(list) => targets.extend(list),
-            _ => {}
-        }
-    }
+pub(crate) fn targets(op: &Op) -> SmallVec<[u32; 2]> {
+    let mut targets = SmallVec::new();
+    op.visit_targets(&mut |target| targets.push(target));
     targets
+}
+
+/// Whether the op may jump.
+pub(crate) fn has_targets(op: &Op) -> bool {
+    let mut has_targets = false;
+    op.visit_targets(&mut |_| has_targets = true);
+    has_targets
 }
 
 /// The same op with each target replaced.
 pub(crate) fn map_targets(op: &Op, mut map: impl FnMut(u32) -> u32) -> Op {
-    let operands: Vec<Operand> = op
-        .operands()
-        .into_iter()
-        .map(|operand| match operand {
-            Operand::Target(target) => Operand::Target(map(target)),
-            Operand::Targets(list) => Operand::Targets(list.into_iter().map(&mut map).collect()),
-            other => other,
-        })
-        .collect();
-    Op::from_operands(op.opcode(), &operands).unwrap_or_else(|| op.clone())
+    let mut op = op.clone();
+    op.visit_targets_mut(&mut |target| *target = map(*target));
+    op
+}
+
+/// The register of an operand of this role.
+fn reg_of(role: Role, index: u8) -> Reg {
+    match role {
+        Role::RIn | Role::ROut | Role::RRegs => Reg::reference(index),
+        _ => Reg::int(index),
+    }
 }
 
 /// The same op with each register replaced by one of its class.
 pub(crate) fn map_registers(op: &Op, map: impl Fn(Reg) -> Reg) -> Op {
-    let int = |index: u8| map(Reg::int(index)).index;
-    let reference = |index: u8| map(Reg::reference(index)).index;
-    let operands: Vec<Operand> = op
-        .operands()
-        .into_iter()
-        .map(|operand| match operand {
-            Operand::IIn(index) => Operand::IIn(int(index)),
-            Operand::IOut(index) => Operand::IOut(int(index)),
-            Operand::RIn(index) => Operand::RIn(reference(index)),
-            Operand::ROut(index) => Operand::ROut(reference(index)),
-            Operand::IRegs(list) => Operand::IRegs(list.into_iter().map(int).collect()),
-            Operand::RRegs(list) => Operand::RRegs(list.into_iter().map(reference).collect()),
-            other => other,
-        })
-        .collect();
-    Op::from_operands(op.opcode(), &operands).unwrap_or_else(|| op.clone())
+    let mut op = op.clone();
+    op.visit_registers_mut(&mut |role, index| *index = map(reg_of(role, *index)).index);
+    op
 }
 
-/// Calls `visit` with each register that the op reads or writes.
+/// Calls `visit` with each register that the op reads or writes, those that it writes first.
 pub(crate) fn visit_registers(op: &Op, mut visit: impl FnMut(Reg, Access)) {
-    for operand in op.operands() {
-        let access = operand.role().access();
-        match operand {
-            Operand::IIn(index) | Operand::IOut(index) => visit(Reg::int(index), access),
-            Operand::RIn(index) | Operand::ROut(index) => visit(Reg::reference(index), access),
-            Operand::IRegs(list) => list
-                .iter()
-                .for_each(|&index| visit(Reg::int(index), access)),
-            Operand::RRegs(list) => {
-                list.iter()
-                    .for_each(|&index| visit(Reg::reference(index), access));
-            }
-            _ => {}
-        }
-    }
+    op.visit_registers(&mut |role, index| visit(reg_of(role, index), role.access()));
 }

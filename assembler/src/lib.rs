@@ -99,7 +99,7 @@ impl Default for AssembleOptions {
 /// assert_eq!(module.expect("the text is right").functions.len(), 1);
 /// ```
 pub fn assemble(text: &str, options: &AssembleOptions) -> Result<Module, Vec<Diagnostic>> {
-    assemble_watched(text, options, &mut |_, _| {})
+    Ok(assemble_verified(text, options)?.into_module())
 }
 
 /// As [`assemble`], and shows `watch` each pass that has run with a function that gives the
@@ -126,6 +126,25 @@ pub fn assemble_watched(
     options: &AssembleOptions,
     watch: &mut dyn FnMut(&'static PassInfo, &dyn Fn() -> String),
 ) -> Result<Module, Vec<Diagnostic>> {
+    Ok(watched(text, options, watch)?.into_module())
+}
+
+/// As [`assemble`], with the proof that the module may run.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn assemble_verified(
+    text: &str,
+    options: &AssembleOptions,
+) -> Result<VerifiedModule, Vec<Diagnostic>> {
+    watched(text, options, &mut |_, _| {})
+}
+
+fn watched(
+    text: &str,
+    options: &AssembleOptions,
+    watch: &mut dyn FnMut(&'static PassInfo, &dyn Fn() -> String),
+) -> Result<VerifiedModule, Vec<Diagnostic>> {
     let result = if u32::try_from(text.len()).is_ok() {
         assemble_spanned(text, options, watch)
     } else {
@@ -142,29 +161,11 @@ pub fn assemble_watched(
     })
 }
 
-/// As [`assemble`], with the proof that the module may run.
-///
-/// # Errors
-/// What is wrong with the text.
-pub fn assemble_verified(
-    text: &str,
-    options: &AssembleOptions,
-) -> Result<VerifiedModule, Vec<Diagnostic>> {
-    let module = assemble(text, options)?;
-    vm::verify::verify(module).map_err(|errors| {
-        let message = |error: &vm::verify::VerifyError| error.to_string();
-        let errors = errors.iter().map(message);
-        errors
-            .map(|message| Diagnostic::new(Span::default(), message))
-            .collect()
-    })
-}
-
 fn assemble_spanned(
     text: &str,
     options: &AssembleOptions,
     watch: &mut dyn FnMut(&'static PassInfo, &dyn Fn() -> String),
-) -> Result<Module, Vec<Diagnostic>> {
+) -> Result<VerifiedModule, Vec<Diagnostic>> {
     let (statements, errors) = parser::parse(text);
     // Names that broken lines would have declared are not missed twice.
     if !errors.is_empty() {

@@ -12,11 +12,9 @@ pub(crate) mod components;
 
 use std::collections::{BTreeSet, HashMap};
 
-use profiler::{SourceId, SourceMap, SourceMapBuilder, SourceSeqId};
+use profiler::{SourceId, SourceMap, SourceSeqId};
 use vm::isa::{Op, Signature};
 use vm::verify::{FunctionFacts, VerifiedModule};
-
-use crate::ir::FIRST_OWN_SOURCE;
 
 /// The most edges that one call makes: a call that may reach more says little, and a program of
 /// closures alone would have as many edges as it has pairs of functions.
@@ -47,23 +45,24 @@ pub(crate) fn fill_successors_of(module: &VerifiedModule, sources: &SourceMap) -
     for (caller, callee) in calls.chain([(SourceId::MAIN, module.entry as usize)]) {
         edges.extend(entered(callee).iter().map(|&source| (caller, source)));
     }
-    let mut builder = SourceMapBuilder::new();
-    for source in sources.sources.iter().skip(FIRST_OWN_SOURCE as usize) {
-        let name = sources
-            .names
-            .get(source.name.index())
-            .map_or("", String::as_str);
-        let name = builder.add_name(name);
-        builder.add_source(name, SourceSeqId::EMPTY);
-    }
-    for index in 0..sources.sources.len() as u32 {
+    let mut map = SourceMap {
+        sequences: SourceMap::new().sequences,
+        ..sources.clone()
+    };
+    let known = map.sequences.iter().cloned().zip((0..).map(SourceSeqId));
+    let mut sequences: HashMap<Vec<SourceId>, SourceSeqId> = known.collect();
+    for (index, source) in (0..).zip(&mut map.sources) {
         let from = SourceId(index);
         let range = (from, SourceId(0))..=(from, SourceId(u32::MAX));
         let successors: Vec<SourceId> = edges.range(range).map(|&(_, to)| to).collect();
-        let sequence = builder.add_sequence(&successors);
-        builder.set_successors(from, sequence);
+        source.successors = *sequences
+            .entry(successors)
+            .or_insert_with_key(|successors| {
+                map.sequences.push(successors.clone());
+                SourceSeqId(map.sequences.len() as u32 - 1)
+            });
     }
-    builder.map().clone()
+    map
 }
 
 /// A node for each function, then one for each signature of closures. Edges within functions are

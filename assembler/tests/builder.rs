@@ -158,12 +158,12 @@ fn labels_must_be_bound_once_and_be_ones_own() {
             f.handle(twice, twice, twice, Reg::int(0));
         },
         expect![[r#"
-            in `f`: this label is another function's
-            in `f`: this label is bound twice
-            in `f`: an exception arrives in an r register
+            in `f`: this label is another function's (`bind`, block 2)
+            in `f`: this label is bound twice (`bind`, block 2)
+            in `f`: an exception arrives in an r register (`handle`, block 3)
             in `f`: this label is never bound (`jmp`, block 1)
             in `f`: this label is never bound (`jmp`, block 2)
-            in `f`: a label of this handler is never bound
+            in `f`: a label of this handler is never bound (`handle`, block 3)
         "#]],
     );
 }
@@ -218,8 +218,8 @@ fn lists_have_limits() {
             f.ret(&[Value::Int(0)]);
         },
         expect![[r#"
-            in `f`: `new` takes lists of at most 255 registers and 65535 targets
-            in `f`: `switch` takes lists of at most 255 registers and 65535 targets
+            in `f`: `new` takes lists of at most 255 registers and 65535 targets (`new`, block 0)
+            in `f`: `switch` takes lists of at most 255 registers and 65535 targets (`switch`, block 0)
         "#]],
     );
 }

@@ -227,7 +227,7 @@ fn errors_say_where_the_op_stands() {
             b.fadd(n, 1.0).map(drop)
         },
         expect![[r#"
-            in `f`: `lhs` is of kind f; a variable of kind i does not fit (`fadd`, f.sml:12)
+            in `f`: `lhs` is of kind f; a variable of kind i does not fit (`fadd`, block 0, f.sml:12)
         "#]],
     );
     check(
@@ -245,32 +245,32 @@ fn errors_say_where_the_op_stands() {
     check(
         |_, b| b.op("ad", (1, 2)).map(drop),
         expect![[r#"
-        in `f`: no op has this mnemonic (`ad`)
-    "#]],
+            in `f`: no op has this mnemonic (`ad`, block 0)
+        "#]],
     );
     check(
         |_, b| b.op("call", (1, 2)).map(drop),
         expect![[r#"
-        in `f`: `Body::call` adds this op (`call`)
-    "#]],
+            in `f`: `Body::call` adds this op (`call`, block 0)
+        "#]],
     );
     check(
         |_, b| b.add(1, Arg::Null).map(drop),
         expect![[r#"
-            in `f`: `lhs` is of kind i; null does not fit (`add_imm`)
+            in `f`: `lhs` is of kind i; null does not fit (`add_imm`, block 0)
         "#]],
     );
     check(
         |_, b| b.op("add", [1]).map(drop),
         expect![[r#"
-        in `f`: 1 results and 2 operands are wanted, not 1 and 1 (`add`)
-    "#]],
+            in `f`: 1 results and 2 operands are wanted, not 1 and 1 (`add`, block 0)
+        "#]],
     );
     check(
         |_, b| b.ret([Arg::Null]),
         expect![[r#"
-        in `f`: results: 1 i and 0 r are wanted, not 0 and 1 (`ret`)
-    "#]],
+            in `f`: results: 1 i and 0 r are wanted, not 0 and 1 (`ret`, block 0)
+        "#]],
     );
     check(
         |_, b| b.add(1, 2).map(drop),
@@ -289,7 +289,7 @@ fn variables_of_other_functions_are_refused() -> Built<()> {
         .body(g)
         .ret([one])
         .expect_err("`one` is a variable of f");
-    expect!["in `g`: a variable of another function stands here (`ret`)"]
+    expect!["in `g`: a variable of another function stands here (`ret`, block 0)"]
         .assert_eq(&error.to_string());
     Ok(())
 }

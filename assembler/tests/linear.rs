@@ -2,57 +2,9 @@
 //! counts. Texts of one shape and of two sizes also tell whether the work is linear, as far as work
 //! allocates.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
 
 use assembler::{AssembleOptions, Diagnostic, MAX_DIAGNOSTICS, assemble};
-
-/// Counts what is allocated by this thread.
-struct Counting;
-
-thread_local! {
-    static LIVE: Cell<usize> = const { Cell::new(0) };
-    static PEAK: Cell<usize> = const { Cell::new(0) };
-    static TOTAL: Cell<usize> = const { Cell::new(0) };
-}
-
-impl Counting {
-    fn add(bytes: usize) {
-        let live = LIVE.get() + bytes;
-        LIVE.set(live);
-        PEAK.set(PEAK.get().max(live));
-        TOTAL.set(TOTAL.get() + bytes);
-    }
-
-    fn remove(bytes: usize) {
-        LIVE.set(LIVE.get().saturating_sub(bytes));
-    }
-}
-
-// SAFETY: all is left to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        Self::add(layout.size());
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        Self::remove(layout.size());
-        // SAFETY: the block is the system's.
-        unsafe { System.dealloc(block, layout) }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        Self::remove(layout.size());
-        Self::add(bytes);
-        // SAFETY: the caller's promise; the block is the system's.
-        unsafe { System.realloc(block, layout, bytes) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// What assembling a text took at most at a time, and in all, in bytes, and what was wrong.
 fn measure(text: &str) -> (usize, usize, Vec<Diagnostic>) {
@@ -60,10 +12,8 @@ fn measure(text: &str) -> (usize, usize, Vec<Diagnostic>) {
         profile_branch: true,
         ..AssembleOptions::default()
     };
-    let (live, total) = (LIVE.get(), TOTAL.get());
-    PEAK.set(live);
-    let errors = assemble(text, &options).err().unwrap_or_default();
-    (PEAK.get() - live, TOTAL.get() - total, errors)
+    let (work, errors) = counting::measure(|| assemble(text, &options).err().unwrap_or_default());
+    (work.peak_bytes, work.total_bytes, errors)
 }
 
 /// `count` lines in a function.

@@ -25,7 +25,7 @@ mod spill;
 
 use std::collections::HashMap;
 
-use vm::isa::{Access, Op, Operand};
+use vm::isa::Access;
 
 use super::FunctionBuilder;
 use super::body::{Reads, Writes};
@@ -168,6 +168,7 @@ pub(super) fn allocate(draft: Draft, limit: usize) -> Allocated {
                 .for_each(|block| block.instrs.clear());
         }
     }
+    code.function.is_checked = true;
     builder.put_function(code.function);
     Allocated { builder, errors }
 }
@@ -257,7 +258,13 @@ fn fill(action: &mut Action, operands: &Operands, registers: &[u8]) {
     let mut writes = operands.writes.iter().map(|&var| registers[var as usize]);
     let mut reads = operands.reads.iter().map(|&var| registers[var as usize]);
     match action {
-        Action::Op(op) => *op = filled(op, &mut writes, &mut reads),
+        Action::Op(op) => op.visit_registers_mut(&mut |role, index| {
+            let next = match role.access() {
+                Access::Write => writes.next(),
+                _ => reads.next(),
+            };
+            *index = next.unwrap_or_default();
+        }),
         Action::Call(call) => {
             fill_callee(&mut call.callee, &mut reads);
             fill_values(&mut call.args, &mut reads);
@@ -286,28 +293,4 @@ fn fill_values(values: &mut [Value], reads: &mut impl Iterator<Item = u8>) {
             reg.index = reads.next().unwrap_or_default();
         }
     }
-}
-
-fn filled(
-    op: &Op,
-    writes: &mut impl Iterator<Item = u8>,
-    reads: &mut impl Iterator<Item = u8>,
-) -> Op {
-    let mut operands = op.operands();
-    for operand in &mut operands {
-        let is_write = operand.role().access() == Access::Write;
-        let mut next = || match is_write {
-            true => writes.next().unwrap_or_default(),
-            false => reads.next().unwrap_or_default(),
-        };
-        match operand {
-            Operand::IIn(index)
-            | Operand::IOut(index)
-            | Operand::RIn(index)
-            | Operand::ROut(index) => *index = next(),
-            Operand::IRegs(list) | Operand::RRegs(list) => list.fill_with(next),
-            _ => {}
-        }
-    }
-    Op::from_operands(op.opcode(), &operands).unwrap_or_else(|| op.clone())
 }

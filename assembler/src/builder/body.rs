@@ -20,6 +20,83 @@ use crate::ir::*;
 /// of the op where it has an immediate form, and are loaded otherwise.
 ///
 /// [`ModuleBuilder::define_body`](super::ModuleBuilder::define_body) decides where variables live.
+///
+/// Variables, labels, branches for profiles, and handlers:
+///
+/// ```
+/// # use assembler::builder::{Arg, Kind, ModuleBuilder};
+/// # use vm::isa::Signature;
+/// # let mut module = ModuleBuilder::new(&Default::default());
+/// # module.set_library();
+/// # let unary = Signature { int_params: 1, int_results: 1, ..Signature::default() };
+/// # let f = module.declare("f", unary);
+/// # let file = module.file("f.sml");
+/// let mut b = module.body(f);
+/// assert_eq!(b.id(), f);
+/// b.declared_at(file, 1);
+/// let n = b.param(Kind::Int, 0)?;
+/// let best = b.var(Kind::Int);
+/// b.name_var(best, "best");
+/// b.def(best, 0)?;
+/// let before = b.get(best)?; // what it holds now, whatever it will hold
+/// let limit = b.value(10)?; // a constant that is used again and again
+///
+/// let [start, end, caught] = [(); 3].map(|()| b.label());
+/// b.bind(start);
+/// b.at_line(file, 2);
+/// b.begin_branch("division");
+/// let quotient = b.quot(100, n)?;
+/// b.end_branch();
+/// b.def(best, quotient)?;
+/// b.bind(end);
+/// b.jlt(best, limit, caught)?;
+/// b.ret([best])?;
+/// let _exception = b.handle(start, end, caught);
+/// b.bind(caught);
+/// b.ret([before])?;
+/// module.define_body(b);
+/// # module.finish()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Calls and closures:
+///
+/// ```
+/// # use assembler::builder::{Arg, Kind, ModuleBuilder};
+/// # use vm::isa::Signature;
+/// # use vm::module::Captures;
+/// # let mut module = ModuleBuilder::new(&Default::default());
+/// # module.set_library();
+/// # let unary = Signature { int_params: 1, int_results: 1, ..Signature::default() };
+/// let add = module.declare_closure("add", unary, Captures { refs: 0, ints: 1 });
+/// let mut b = module.body(add);
+/// let captured = b.cap_i(b.closure()?, 0)?;
+/// let sum = b.add(b.param(Kind::Int, 0)?, captured)?;
+/// b.ret([sum])?;
+/// module.define_body(b);
+///
+/// let f = module.declare("f", unary);
+/// let itself = module.callable(f)?;
+/// let mut b = module.body(f);
+/// let n = b.param(Kind::Int, 0)?;
+/// let (small, large) = (b.label(), b.label());
+/// b.jlt(n, 10, small)?;
+/// b.jgt(n, 1000, large)?;
+/// let less = b.sub(n, 10)?;
+/// let one = b.call_one(itself, [less])?; // one result
+/// let all = b.call(itself, [one])?; // any number of results
+/// b.tail_call(itself, all)?;
+/// b.bind(small);
+/// let add_n = b.new_closure(add, (), [n])?;
+/// let sum = b.call_closure(add_n, unary, [1])?[0];
+/// b.ret([sum])?;
+/// b.bind(large);
+/// let add_n = b.new_closure(add, (), [n])?;
+/// b.tail_call_closure(add_n, unary, [2])?;
+/// module.define_body(b);
+/// # module.finish()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Body {
     pub(super) inner: FunctionBuilder,
@@ -67,8 +144,8 @@ impl Body {
         BuildError {
             message: format!("in `{}`: {}", self.inner.name(), message.as_ref()),
             function: Some(self.inner.name().to_owned()),
-            block: self.inner.current_block(),
-            op: (!what.is_empty()).then(|| what.to_owned()),
+            block: Some(self.inner.next_block()),
+            op: Some(what.to_owned()),
             location: self.location.map(|(id, line)| (file(id), line)),
         }
     }
@@ -88,7 +165,7 @@ impl Body {
         if index >= count {
             let letter = kind.letter();
             let message = format!("parameter {letter}{index} is wanted of {signature}");
-            return Err(self.error("", message));
+            return Err(self.error("param", message));
         }
         Ok(self.var_of(self.params[class as usize][index as usize], kind))
     }
@@ -101,7 +178,7 @@ impl Body {
         let index = self.inner.signature().ref_params as usize;
         match self.params[Class::Ref as usize].get(index) {
             Some(&number) => Ok(self.var_of(number, Kind::Ref)),
-            None => Err(self.error("", "this function is called without a closure")),
+            None => Err(self.error("closure", "this function is called without a closure")),
         }
     }
 
@@ -215,7 +292,7 @@ impl Body {
             Arg::Var(var) => return Ok(*var),
             Arg::Int(_) => Kind::Int,
             Arg::Float(_) => Kind::Float,
-            Arg::Null | Arg::Constant(_) => Kind::Ref,
+            Arg::Null | Arg::Constant(_) | Arg::Object(_) => Kind::Ref,
             other => {
                 let message = format!("{} is no value", operands::describe(other));
                 return Err(self.error("value", message));
@@ -383,6 +460,7 @@ impl Body {
                 Arg::Float(value) => Value::Float(value),
                 Arg::Null => Value::Null,
                 Arg::Constant(id) => Value::Text(id),
+                Arg::Object(id) => Value::Object(id),
                 other => {
                     let message = format!("{} cannot be passed", operands::describe(&other));
                     return Err(self.error(what, message));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vm::host::standard_signature;
 use vm::isa::{Op, Signature};
-use vm::module::{Captures, Constant};
+use vm::module::{Captures, ConstRef, Constant, Global};
 
 use super::value::{Arg, Callable};
 use super::{Body, BuildError, FileId, FunctionId, ModuleBuilder};
@@ -63,6 +63,36 @@ impl ModuleBuilder {
     /// A constant string as an operand.
     pub fn text(&mut self, text: impl AsRef<[u8]>) -> Arg {
         Arg::Constant(self.constant(Constant::Text(text.as_ref().to_vec())))
+    }
+
+    /// A constant as an operand: a record, a closure or an array that is shared and immutable.
+    ///
+    /// ```
+    /// use assembler::{AssembleOptions, builder::ModuleBuilder};
+    /// use vm::module::{ConstRef, Constant};
+    /// let mut module = ModuleBuilder::new(&AssembleOptions::default());
+    /// let pair = Constant::Record { tag: 1, refs: vec![ConstRef::Null], ints: vec![5] };
+    /// assert_eq!(module.object(pair.clone()), module.object(pair));
+    /// ```
+    pub fn object(&mut self, constant: Constant) -> Arg {
+        Arg::Object(self.constant(constant))
+    }
+
+    /// A global word as an operand of `ld_gi` and `st_gi`; a double is given as its bits. Globals of
+    /// one name are one when modules are linked.
+    pub fn int_global(&mut self, name: &str, value: i64) -> Arg {
+        let globals = &mut self.program.globals.ints;
+        let name = name.to_owned();
+        globals.push(Global { name, value });
+        Arg::IntGlobal(globals.len() as u32 - 1)
+    }
+
+    /// A global reference as an operand of `ld_gr` and `st_gr`.
+    pub fn ref_global(&mut self, name: &str, value: ConstRef) -> Arg {
+        let globals = &mut self.program.globals.refs;
+        let name = name.to_owned();
+        globals.push(Global { name, value });
+        Arg::RefGlobal(globals.len() as u32 - 1)
     }
 
     /// Leaves a function without a profiling source: its callers are charged for it, as MLton does

@@ -40,6 +40,21 @@ impl fmt::Display for BuildError {
 impl std::error::Error for BuildError {}
 
 /// A module that was refused: what is wrong, and what there is of it.
+///
+/// ```
+/// # use assembler::builder::ModuleBuilder;
+/// # let mut module = ModuleBuilder::new(&Default::default());
+/// # module.set_library();
+/// # let f = module.declare("f", Default::default());
+/// # let mut b = module.body(f);
+/// b.add(1, 2)?; // and nothing behind it
+/// module.define_body(b);
+/// let rejection = module.finish().expect_err("control runs off the end");
+/// assert_eq!(rejection.errors[0].function.as_deref(), Some("f"));
+/// assert_eq!(rejection.errors[0].op.as_deref(), Some("add_imm"));
+/// assert!(rejection.dump().contains("i0 = add_imm i0, 2"));
+/// # Ok::<(), assembler::builder::BuildError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rejection {
     /// What is wrong; at least one error.
@@ -89,30 +104,71 @@ fn mnemonic(action: &Action) -> &'static str {
     }
 }
 
-/// Numbers the instructions of a function.
-pub(super) fn number(origins: &mut Vec<Origin>, id: u32, function: &mut Function) {
-    let mut add = |op, location| {
-        origins.push(Origin {
-            function: id,
-            op,
+/// Where a method of a builder was called that adds no op, or would have added one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) block: u32,
+    pub(super) op: &'static str,
+    pub(super) location: Option<Location>,
+}
+
+fn add(origins: &mut Vec<Origin>, origin: Origin) -> Span {
+    origins.push(origin);
+    let number = u32::try_from(origins.len()).unwrap_or(0);
+    Span {
+        start: number,
+        end: number,
+    }
+}
+
+/// Numbers a place in a function.
+pub(super) fn number_place(origins: &mut Vec<Origin>, function: u32, place: Place) -> Span {
+    let Place {
+        block,
+        op,
+        location,
+    } = place;
+    add(
+        origins,
+        Origin {
+            function,
+            op: Some((block, op)),
             location,
-        });
-        let number = u32::try_from(origins.len()).unwrap_or(0);
-        Span {
-            start: number,
-            end: number,
-        }
-    };
-    function.span = add(None, function.location);
-    for (block, list) in function.blocks.iter_mut().enumerate() {
+        },
+    )
+}
+
+/// Numbers a function, and its instructions.
+pub(super) fn number(origins: &mut Vec<Origin>, id: u32, function: &mut Function) {
+    number_function(origins, id, function);
+    for (block, list) in (0..).zip(&mut function.blocks) {
         for instr in &mut list.instrs {
-            let op = (block as u32, mnemonic(&instr.action));
-            instr.span = add(Some(op), instr.location);
+            let place = Place {
+                block,
+                op: mnemonic(&instr.action),
+                location: instr.location,
+            };
+            instr.span = number_place(origins, id, place);
         }
     }
-    for handler in &mut function.handlers {
-        handler.span = function.span;
-    }
+}
+
+/// Numbers a function.
+pub(super) fn number_function(origins: &mut Vec<Origin>, id: u32, function: &mut Function) {
+    let origin = Origin {
+        function: id,
+        op: None,
+        location: function.location,
+    };
+    function.span = add(origins, origin);
+}
+
+/// Whether a message begins with the function that it is about.
+fn names(message: &str, function: &str) -> bool {
+    let rest = message.strip_prefix("in ").unwrap_or(message);
+    let rest = rest.strip_prefix('`');
+    let rest = rest.and_then(|rest| rest.strip_prefix(function));
+    rest.is_some_and(|rest| rest.starts_with('`'))
 }
 
 impl ModuleBuilder {
@@ -128,7 +184,7 @@ impl ModuleBuilder {
             None => error.message,
         };
         let message = match function {
-            Some(name) if !message.starts_with("in `") => format!("in `{name}`: {message}"),
+            Some(name) if !names(&message, name) => format!("in `{name}`: {message}"),
             _ => message,
         };
         let location = origin.and_then(|origin| origin.location);

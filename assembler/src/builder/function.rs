@@ -2,9 +2,10 @@
 
 use vm::isa::{MAX_LIST_REGISTERS, MAX_TARGETS, Op, Operand};
 
-use super::error::{Origin, number};
+use super::error::{Origin, Place, number, number_place};
+use super::given::{check_values, explicit};
 use super::{FileId, FunctionId};
-use crate::diagnostic::{Diagnostic, Span, keep};
+use crate::diagnostic::{Diagnostic, MAX_KEPT, Span, keep};
 use crate::ir::*;
 
 /// How deep branches may nest: an exit leaves each of them, and the name of each holds the names of
@@ -20,6 +21,61 @@ pub struct Label(pub u32);
 ///
 /// Targets in ops are [`Label`]s. Ops may be given as they are; [`FunctionBuilder::call`] and its
 /// like choose the registers in which arguments travel.
+///
+/// ```
+/// use assembler::builder::{Callee, Class, ModuleBuilder, Reg};
+/// use vm::isa::*;
+/// use vm::module::Captures;
+///
+/// # let mut module = ModuleBuilder::new(&Default::default());
+/// # module.set_library();
+/// # let file = module.file("f.sml");
+/// # let signature = Signature { int_params: 1, ref_params: 1, int_results: 1, ref_results: 0 };
+/// let f = module.declare_closure("f", signature, Captures { refs: 0, ints: 0 });
+/// let mut builder = module.function(f);
+/// assert_eq!(builder.id(), f);
+/// builder.declared_at(file, 1);
+/// builder.at_line(file, 2);
+/// let (n, record) = (builder.int_param(0), builder.ref_param(0));
+/// let closure = builder.closure_register();
+/// assert_eq!([n, record, closure], [Reg::int(0), Reg::reference(0), Reg::reference(1)]);
+/// builder.name_register(n, "n");
+/// builder.reserve(Reg::int(1));
+/// let field = builder.new_int();
+/// assert_eq!(field, Reg::int(2));
+/// let (exception, spare) = (builder.new_ref(), builder.new_reg(Class::Ref));
+/// assert_ne!(exception, spare);
+///
+/// let [start, end, caught, done] = [(); 4].map(|()| builder.label());
+/// builder.bind(start);
+/// builder.op(Op::LdI { dst: IOut(field.index), record: RIn(record.index), field: Field(0) });
+/// builder.bind(end);
+/// builder.handle(start, end, caught, exception);
+/// builder.op(Op::Jeq { lhs: IIn(n.index), rhs: IIn(field.index), target: Target(done.0) });
+/// builder.begin_branch("again");
+/// let callee = Callee::Closure { register: closure.index, signature };
+/// builder.call(callee, &[field.into(), record.into()], &[field]);
+/// builder.end_branch();
+/// builder.tail_call(callee, &[field.into(), record.into()]);
+/// builder.bind(caught);
+/// builder.bind(done);
+/// builder.ret(&[n.into()]);
+/// module.define(builder);
+/// module.finish()?;
+///
+/// // Where line tables are written out, an entry stands where it should.
+/// # let mut module = ModuleBuilder::new(&Default::default());
+/// # module.set_library();
+/// module.set_instrumented();
+/// let file = module.file("g.sml");
+/// let g = module.declare("g", Signature::default());
+/// let mut builder = module.function(g);
+/// builder.line_entry(file, 7);
+/// builder.ret(&[]);
+/// module.define(builder);
+/// assert_eq!(module.finish()?.functions[0].lines[0].line, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct FunctionBuilder {
     id: FunctionId,
@@ -37,7 +93,10 @@ pub struct FunctionBuilder {
     /// How many branches are open, those that are too deep included.
     open_branches: usize,
     pub(crate) span: Span,
-    errors: Vec<Diagnostic>,
+    /// What is wrong with calls of the builder, and where each would have added something.
+    errors: Vec<(Diagnostic, Place)>,
+    /// Where each handler was added.
+    handler_places: Vec<Place>,
 }
 
 impl FunctionBuilder {
@@ -55,6 +114,7 @@ impl FunctionBuilder {
             open_branches: 0,
             span: function.span,
             errors: Vec::new(),
+            handler_places: Vec::new(),
             function: Function {
                 blocks: Vec::new(),
                 layout: Vec::new(),
@@ -84,9 +144,9 @@ impl FunctionBuilder {
         (signature.int_params as usize, refs)
     }
 
-    /// The block that grows, if the op before did not end one.
-    pub(super) fn current_block(&self) -> Option<u32> {
-        self.current
+    /// The block to which the next op would be added.
+    pub(super) fn next_block(&self) -> u32 {
+        self.current.unwrap_or(self.function.blocks.len() as u32)
     }
 
     pub(super) fn block_length(&self, block: usize) -> usize {
@@ -104,13 +164,31 @@ impl FunctionBuilder {
         self.function = function;
     }
 
-    /// Gives each instruction the number of its origin as its span.
+    /// Gives each instruction, handler and error the number of its origin as its span.
     pub(super) fn number_origins(&mut self, origins: &mut Vec<Origin>) {
         number(origins, self.id.0, &mut self.function);
+        let handlers = self.function.handlers.iter_mut();
+        for (handler, &place) in handlers.zip(&self.handler_places) {
+            handler.span = number_place(origins, self.id.0, place);
+        }
+        for (error, place) in &mut self.errors {
+            error.span = number_place(origins, self.id.0, *place);
+        }
     }
 
-    fn error(&mut self, message: String) {
-        keep(&mut self.errors, Diagnostic::new(self.span, message));
+    fn place(&self, op: &'static str) -> Place {
+        Place {
+            block: self.next_block(),
+            op,
+            location: self.location,
+        }
+    }
+
+    fn error(&mut self, op: &'static str, message: String) {
+        if self.errors.len() < MAX_KEPT {
+            let error = Diagnostic::new(self.span, message);
+            self.errors.push((error, self.place(op)));
+        }
     }
 
     /// The register of an `i` parameter, counted among those of its class.
@@ -146,7 +224,10 @@ impl FunctionBuilder {
             let Ok(index) = u8::try_from(next) else {
                 if next == 256 {
                     let name = &self.function.name;
-                    self.error(format!("`{name}` needs more than 256 registers of a class"));
+                    self.error(
+                        "new_reg",
+                        format!("`{name}` needs more than 256 registers of a class"),
+                    );
                 }
                 return Reg {
                     class,
@@ -206,8 +287,8 @@ impl FunctionBuilder {
                 self.function.layout.push(label.0);
                 self.current = Some(label.0);
             }
-            Some(_) => self.error("this label is bound twice".into()),
-            None => self.error("this label is another function's".into()),
+            Some(_) => self.error("bind", "this label is bound twice".into()),
+            None => self.error("bind", "this label is another function's".into()),
         }
     }
 
@@ -220,10 +301,13 @@ impl FunctionBuilder {
         });
         if !fits {
             let mnemonic = op.opcode().info().mnemonic;
-            return self.error(format!(
-                "`{mnemonic}` takes lists of at most {MAX_LIST_REGISTERS} registers and \
+            return self.error(
+                mnemonic,
+                format!(
+                    "`{mnemonic}` takes lists of at most {MAX_LIST_REGISTERS} registers and \
                  {MAX_TARGETS} targets"
-            ));
+                ),
+            );
         }
         self.push(Action::Op(op));
     }
@@ -253,8 +337,9 @@ impl FunctionBuilder {
     /// Of ranges that hold an op, the one added first counts.
     pub fn handle(&mut self, start: Label, end: Label, target: Label, register: Reg) {
         if register.class != Class::Ref {
-            return self.error("an exception arrives in an r register".into());
+            return self.error("handle", "an exception arrives in an r register".into());
         }
+        self.handler_places.push(self.place("handle"));
         self.function.handlers.push(Handler {
             start: start.0,
             end: end.0,
@@ -269,9 +354,10 @@ impl FunctionBuilder {
         self.open_branches += 1;
         if self.open_branches > MAX_OPEN_BRANCHES {
             if self.open_branches == MAX_OPEN_BRANCHES + 1 {
-                self.error(format!(
-                    "branches nest deeper than {MAX_OPEN_BRANCHES} levels"
-                ));
+                self.error(
+                    "begin_branch",
+                    format!("branches nest deeper than {MAX_OPEN_BRANCHES} levels"),
+                );
             }
             return;
         }
@@ -289,7 +375,7 @@ impl FunctionBuilder {
     /// Ends the branch that was begun last.
     pub fn end_branch(&mut self) {
         let Some(region) = self.region else {
-            return self.error("no branch is open here".into());
+            return self.error("end_branch", "no branch is open here".into());
         };
         self.open_branches -= 1;
         if self.open_branches >= MAX_OPEN_BRANCHES {
@@ -320,15 +406,28 @@ impl FunctionBuilder {
         current
     }
 
+    /// Where the innermost branch that is open begins; `None` if a text says where we are.
+    fn open_branch(&self) -> Option<Span> {
+        let begins = Action::BeginBranch(self.region?);
+        let blocks = self.function.blocks.iter().rev();
+        let mut instrs = blocks.flat_map(|block| &block.instrs);
+        let begin = instrs.find(|instr| instr.action == begins)?;
+        (self.span == Span::default()).then_some(begin.span)
+    }
+
     /// The function, with calls that were given as ops made explicit, and what is wrong with it.
     pub(super) fn finish(mut self, program: &Program) -> (Function, Vec<Diagnostic>) {
         if self.region.is_some() {
-            self.error("a branch is still open at the end of the function".into());
+            let span = self.open_branch().unwrap_or(self.span);
+            let message = "a branch is still open at the end of the function";
+            self.errors
+                .push((Diagnostic::new(span, message), self.place("begin_branch")));
         }
         let own = self.function.signature;
         let is_bound = std::mem::take(&mut self.is_bound);
         let bound = |label: u32| is_bound.get(label as usize) == Some(&true);
-        let mut errors = std::mem::take(&mut self.errors);
+        let errors = std::mem::take(&mut self.errors);
+        let mut errors: Vec<_> = errors.into_iter().map(|(error, _)| error).collect();
         for instr in self
             .function
             .blocks
@@ -360,141 +459,5 @@ impl FunctionBuilder {
             }
         }
         (self.function, errors)
-    }
-}
-
-/// A call, tail call or return that was given as an op, with its arguments and results in place.
-fn explicit(
-    op: &Op,
-    program: &Program,
-    own: &vm::isa::Signature,
-) -> Result<Option<Action>, String> {
-    let call = |callee, ints: u8, refs: u8| {
-        let signature = program.checked_signature(callee)?;
-        let args = registers(ints, signature.int_params, refs, signature.ref_params)?;
-        let results = registers(ints, signature.int_results, refs, signature.ref_results)?;
-        let args = args.into_iter().map(Value::Reg).collect();
-        Ok::<_, String>(Call {
-            callee,
-            args,
-            results,
-            windows: Some((ints, refs)),
-        })
-    };
-    let action = match op {
-        Op::Call {
-            function,
-            ints,
-            refs,
-        } => Action::Call(call(Callee::Function(function.0), ints.0, refs.0)?),
-        Op::CallHost { host, ints, refs } => {
-            Action::Call(call(Callee::Host(host.0), ints.0, refs.0)?)
-        }
-        Op::CallClosure {
-            closure,
-            sig,
-            ints,
-            refs,
-        } => {
-            let callee = Callee::Closure {
-                register: closure.0,
-                signature: sig.0,
-            };
-            Action::Call(call(callee, ints.0, refs.0)?)
-        }
-        Op::TailCall { function } => {
-            let callee = Callee::Function(function.0);
-            Action::TailCall(callee, call(callee, 0, 0)?.args)
-        }
-        Op::TailCallClosure { closure, sig } => {
-            let callee = Callee::Closure {
-                register: closure.0,
-                signature: sig.0,
-            };
-            Action::TailCall(callee, call(callee, 0, 0)?.args)
-        }
-        Op::Ret {} => {
-            let results = registers(0, own.int_results, 0, own.ref_results)?;
-            Action::Ret(results.into_iter().map(Value::Reg).collect())
-        }
-        _ => return Ok(None),
-    };
-    Ok(Some(action))
-}
-
-fn registers(ints: u8, int_count: u8, refs: u8, ref_count: u8) -> Result<Vec<Reg>, String> {
-    let list = |class, first: u8, count: u8| {
-        (0..count).map(move |offset| {
-            let index = first
-                .checked_add(offset)
-                .ok_or("these windows end behind register 255")?;
-            Ok(Reg { class, index })
-        })
-    };
-    list(Class::Int, ints, int_count)
-        .chain(list(Class::Ref, refs, ref_count))
-        .collect()
-}
-
-/// Checks that a call or return passes as many values of each class as are wanted.
-fn check_values(
-    action: &Action,
-    program: &Program,
-    own: &vm::isa::Signature,
-) -> Result<(), String> {
-    let count = |classes: &mut dyn Iterator<Item = Class>| {
-        let mut counts = (0, 0);
-        classes.for_each(|class| match class {
-            Class::Int => counts.0 += 1,
-            Class::Ref => counts.1 += 1,
-        });
-        counts
-    };
-    let check = |what: &str, wanted: (u8, u8), values: &mut dyn Iterator<Item = Class>| {
-        let (ints, refs): (usize, usize) = count(values);
-        if (ints, refs) == (wanted.0 as usize, wanted.1 as usize) {
-            return Ok(());
-        }
-        let (want_ints, want_refs) = wanted;
-        Err(format!(
-            "{what}: {want_ints} i and {want_refs} r are wanted, not {ints} and {refs}"
-        ))
-    };
-    let args = |callee, args: &[Value]| {
-        let signature = program.checked_signature(callee)?;
-        let wanted = (signature.int_params, signature.ref_params);
-        check(
-            "arguments",
-            wanted,
-            &mut args.iter().map(|value| value.class()),
-        )?;
-        Ok::<_, String>(signature)
-    };
-    match action {
-        Action::Call(call) => {
-            let signature = args(call.callee, &call.args)?;
-            let wanted = (signature.int_results, signature.ref_results);
-            check(
-                "results",
-                wanted,
-                &mut call.results.iter().map(|reg| reg.class),
-            )?;
-            let mut seen = std::collections::HashSet::new();
-            match call.results.iter().all(|reg| seen.insert(*reg)) {
-                true => Ok(()),
-                false => Err("two results of this call go to one register".into()),
-            }
-        }
-        Action::TailCall(Callee::Host(_), _) => Err("a host function cannot be tail-called".into()),
-        Action::TailCall(callee, values) => args(*callee, values).map(|_| ()),
-        Action::Ret(values) => {
-            let wanted = (own.int_results, own.ref_results);
-            check(
-                "results",
-                wanted,
-                &mut values.iter().map(|value| value.class()),
-            )
-        }
-        _ => Ok(()),
     }
 }

@@ -35,6 +35,19 @@ impl Kind {
 
 /// A variable of one function. There may be any number of them, and each may be written any number
 /// of times: where it lives is decided when the function is defined.
+///
+/// ```
+/// # use assembler::builder::{Class, Kind, ModuleBuilder};
+/// # let mut module = ModuleBuilder::new(&Default::default());
+/// # let f = module.declare("f", Default::default());
+/// let mut b = module.body(f);
+/// let x = b.var(Kind::Float);
+/// assert_eq!((x.kind(), x.kind().letter(), x.kind().class()), (Kind::Float, 'f', Class::Int));
+/// b.def(x, 0.5)?;
+/// let bits = b.shr(x.as_int(), 52)?;
+/// b.fadd(bits.as_float(), x)?;
+/// # Ok::<(), assembler::builder::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Var {
     pub(super) function: FunctionId,
@@ -80,6 +93,15 @@ pub enum Arg {
     /// A constant of the pool, as [`ModuleBuilder::text`](super::ModuleBuilder::text) gives it: a
     /// string is an operand wherever a reference is.
     Constant(u32),
+    /// A constant object, as [`ModuleBuilder::object`](super::ModuleBuilder::object) gives it: an
+    /// operand wherever a reference is.
+    Object(u32),
+    /// A global word, for `ld_gi` and `st_gi`, as
+    /// [`ModuleBuilder::int_global`](super::ModuleBuilder::int_global) gives it.
+    IntGlobal(u32),
+    /// A global reference, for `ld_gr` and `st_gr`, as
+    /// [`ModuleBuilder::ref_global`](super::ModuleBuilder::ref_global) gives it.
+    RefGlobal(u32),
     /// A label to jump to.
     Label(Label),
     /// The labels of a jump table.
@@ -111,6 +133,7 @@ arg_from! {
     Label, label => Self::Label(label);
     Vec<Label>, labels => Self::Labels(labels);
     Vec<Arg>, list => Self::List(list);
+    (), _nothing => Self::List(Vec::new());
     Vec<Var>, list => Self::List(list.into_iter().map(Self::Var).collect());
     FunctionId, function => Self::Function(function);
 }
@@ -122,6 +145,14 @@ impl<T: Into<Arg>, const N: usize> From<[T; N]> for Arg {
 }
 
 /// Operands side by side: a tuple, an array, a slice or a vector of what can be an [`Arg`].
+///
+/// ```
+/// use assembler::builder::{Arg, IntoArgs};
+///
+/// assert_eq!((1, 0.5).into_args(), [Arg::Int(1), Arg::Float(0.5)]);
+/// assert_eq!([1, 2].into_args(), (1, 2).into_args());
+/// assert!(().into_args().is_empty());
+/// ```
 pub trait IntoArgs {
     /// The operands in their order.
     fn into_args(self) -> Vec<Arg>;

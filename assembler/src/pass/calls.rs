@@ -13,24 +13,29 @@ use super::moves::{MAX_REGISTERS, TooManyRegisters, parallel_move};
 use crate::diagnostic::{Diagnostic, keep};
 use crate::ir::{Action, Call, Callee, Class, Function, Instr, Program, Reg, Value};
 
-/// Lowers all calls, tail calls and returns of a program. If `computes_in_place`, values that are
-/// computed only to be passed on are computed where they are wanted.
+/// Lowers all calls, tail calls and returns of a program. Those for which there is no room stay. If
+/// `computes_in_place`, values that are computed only to be passed on are computed where they are
+/// wanted.
 pub(super) fn run(program: &mut Program, computes_in_place: bool) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     for index in 0..program.functions.len() {
-        let function = &program.functions[index];
-        let liveness = Liveness::of(function);
-        let mut lowered = Vec::with_capacity(function.layout.len());
-        for (position, &block) in function.layout.iter().enumerate() {
-            match lower_block(program, function, &liveness, position, computes_in_place) {
-                Ok(instrs) => lowered.push((block, instrs)),
-                Err(found) => found.into_iter().for_each(|error| keep(&mut errors, error)),
-            }
+        let mut function = std::mem::take(&mut program.functions[index]);
+        // Taken out, the function can be changed while callees are looked at; its own signature
+        // must still be found when it calls itself.
+        program.functions[index].signature = function.signature;
+        let liveness = Liveness::of(&function);
+        for position in 0..function.layout.len() {
+            let in_place = computes_in_place;
+            lower_block(
+                program,
+                &mut function,
+                &liveness,
+                position,
+                in_place,
+                &mut errors,
+            );
         }
-        let blocks = &mut program.functions[index].blocks;
-        for (block, instrs) in lowered {
-            blocks[block as usize].instrs = instrs;
-        }
+        program.functions[index] = function;
     }
     if errors.is_empty() {
         Ok(())
@@ -39,26 +44,45 @@ pub(super) fn run(program: &mut Program, computes_in_place: bool) -> Result<(), 
     }
 }
 
+fn is_lowered(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Call(_) | Action::TailCall(..) | Action::Ret(_)
+    )
+}
+
 fn lower_block(
     program: &Program,
-    function: &Function,
+    function: &mut Function,
     liveness: &Liveness,
     position: usize,
     computes_in_place: bool,
-) -> Result<Vec<Instr>, Vec<Diagnostic>> {
+    errors: &mut Vec<Diagnostic>,
+) {
     let block = function.layout[position];
-    let instrs = &function.blocks[block as usize].instrs;
     let raised = liveness.at_handler(function, block);
     let mut live = liveness.live_out(function, position);
-    let mut live_after = vec![RegSet::default(); instrs.len()];
-    for (instr, after) in instrs.iter().zip(&mut live_after).rev() {
-        *after = live;
+    let instrs = &mut function.blocks[block as usize].instrs;
+    let Some(first) = instrs.iter().position(|instr| is_lowered(&instr.action)) else {
+        return;
+    };
+    // What is live behind each instruction that is lowered, the last one first.
+    let mut live_after = Vec::new();
+    for instr in instrs[first..].iter().rev() {
+        if is_lowered(&instr.action) {
+            live_after.push(live);
+        }
         step(&instr.action, &mut live);
         live.union(&raised);
     }
-    let mut errors = Vec::new();
-    let mut lowered = Vec::with_capacity(instrs.len());
-    for (instr, after) in instrs.iter().zip(live_after) {
+    let rest = instrs.split_off(first);
+    let mut lowered = std::mem::take(instrs);
+    for instr in rest {
+        if !is_lowered(&instr.action) {
+            lowered.push(instr);
+            continue;
+        }
+        let after = live_after.pop().unwrap_or_default();
         let mut live = after;
         if let Action::Call(call) = &instr.action {
             call.results.iter().for_each(|&reg| live.remove(reg));
@@ -72,15 +96,14 @@ fn lower_block(
                 let ops = before.into_iter().chain(after);
                 lowered.extend(ops.map(|op| instr.with(Action::Op(op))));
             }
-            Ok(None) => lowered.push(instr.clone()),
-            Err(TooManyRegisters) => keep(&mut errors, too_many(instr, &function.name)),
+            Ok(None) => lowered.push(instr),
+            Err(TooManyRegisters) => {
+                keep(errors, too_many(&instr, &function.name));
+                lowered.push(instr);
+            }
         }
     }
-    if errors.is_empty() {
-        Ok(lowered)
-    } else {
-        Err(errors)
-    }
+    function.blocks[block as usize].instrs = lowered;
 }
 
 /// The registers that a call or return reads, one for each time.

@@ -144,7 +144,7 @@ impl Body {
         for instr in instrs(function) {
             n_ops += match &instr.action {
                 Action::Op(Op::Enter { .. } | Op::Leave { .. }) | Action::Ret(_) => 0,
-                Action::Op(op) if !op.opcode().info().falls_through && targets(op).is_empty() => {
+                Action::Op(op) if !op.opcode().info().falls_through && !has_targets(op) => {
                     return None;
                 }
                 Action::Call(call) if call.windows.is_some() => return None,

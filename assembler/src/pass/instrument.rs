@@ -132,7 +132,8 @@ impl Instrument {
         mut region: Option<u32>,
         is_covered: bool,
     ) -> Vec<Instr> {
-        let mut out = Vec::with_capacity(instrs.len());
+        // An exit leaves the function's source, and seldom branches.
+        let mut out = Vec::with_capacity(instrs.len() + 1);
         for instr in instrs {
             match &instr.action {
                 Action::BeginBranch(index) => {
@@ -154,7 +155,7 @@ impl Instrument {
                     out.extend(all.map(|source| instr.with(leave(source))));
                     out.push(instr);
                 }
-                Action::Op(op) if !targets(op).is_empty() => {
+                Action::Op(op) if !self.branches.is_empty() && has_targets(op) => {
                     let jump = self.jump(function, &instr, op, region);
                     out.extend(jump);
                 }
@@ -266,7 +267,7 @@ fn is_exit(action: &Action, is_covered: bool) -> bool {
     match action {
         Action::Ret(_) | Action::TailCall(..) => true,
         // What neither falls through nor jumps raises.
-        Action::Op(op) => !action.falls_through() && targets(op).is_empty() && !is_covered,
+        Action::Op(op) => !action.falls_through() && !is_covered && !has_targets(op),
         _ => false,
     }
 }

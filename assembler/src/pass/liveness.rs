@@ -90,8 +90,22 @@ impl Summary {
             kept: RegSet::ALL,
         };
         for instr in block.instrs.iter().rev() {
-            step(&instr.action, &mut summary.read);
-            step(&instr.action, &mut summary.kept);
+            match &instr.action {
+                // Of ops there are most, and one look at each is enough: what an op reads is live
+                // before it anyway.
+                Action::Op(op) => visit_registers(op, |reg, access| match access {
+                    Access::Read => summary.read.insert(reg),
+                    Access::Write => {
+                        summary.read.remove(reg);
+                        summary.kept.remove(reg);
+                    }
+                    Access::None => {}
+                }),
+                action => {
+                    step(action, &mut summary.read);
+                    step(action, &mut summary.kept);
+                }
+            }
         }
         summary
     }
@@ -191,15 +205,12 @@ impl Liveness {
 /// Takes the live registers from after an action to before it.
 pub(crate) fn step(action: &Action, live: &mut RegSet) {
     match action {
-        Action::Op(op) => {
-            let mut reads = Vec::new();
-            visit_registers(op, |reg, access| match access {
-                Access::Read => reads.push(reg),
-                Access::Write => live.remove(reg),
-                Access::None => {}
-            });
-            reads.into_iter().for_each(|reg| live.insert(reg));
-        }
+        // An op names what it writes before what it reads.
+        Action::Op(op) => visit_registers(op, |reg, access| match access {
+            Access::Read => live.insert(reg),
+            Access::Write => live.remove(reg),
+            Access::None => {}
+        }),
         Action::Call(call) => {
             step_results(call, live);
             step_callee(call.callee, live);

@@ -19,10 +19,10 @@ pub(crate) fn run(program: &mut Program, tail_calls: TailCalls) {
         // Taken out, the function can be changed while callees are looked at; its own signature
         // must still be found when it calls itself.
         program.functions[index].signature = function.signature;
-        let was_reachable = function.reachable();
+        // A walk through the function, which most functions need not have.
+        let mut was_reachable: Option<Vec<bool>> = None;
         let covering = function.covering_handlers();
         let positions = function.positions();
-        let mut changed = false;
         for position in 0..function.layout.len() {
             let block = function.layout[position];
             if covering[block as usize].is_some() || !is_allowed(tail_calls) {
@@ -38,11 +38,11 @@ pub(crate) fn run(program: &mut Program, tail_calls: TailCalls) {
             if let Some((at, leaves)) = find(&function, &positions, position, |call| {
                 allows(call) && has_own_results(call)
             }) {
+                was_reachable.get_or_insert_with(|| function.reachable());
                 make_tail_call(&mut function.blocks[block as usize], at, leaves);
-                changed = true;
             }
         }
-        if changed {
+        if let Some(was_reachable) = was_reachable {
             function.clear_unreachable(&was_reachable);
         }
         program.functions[index] = function;

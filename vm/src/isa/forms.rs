@@ -71,7 +71,7 @@ impl OpInfo {
 }
 
 impl ImmediateForm {
-    /// The form of this name, if it is like `info` but for an immediate where that reads a register.
+    /// The form of this name, if it is like `info` but for an immediate where a register is read.
     fn named(name: &str, info: &OpInfo, place: usize, is_negated: bool) -> Option<Self> {
         let row = Opcode::from_mnemonic(&format!("{name}_imm"))?.info();
         let is_immediate = |role| matches!(role, Role::Int32 | Role::Float64);

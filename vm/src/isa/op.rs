@@ -44,6 +44,47 @@ macro_rules! define_ops {
                 }
             }
 
+            /// Calls `visit` with each register that the op names, in the table's order: those
+            /// that it writes stand first. Windows are left out.
+            pub fn visit_registers(&self, visit: &mut dyn FnMut(Role, u8)) {
+                match self {
+                    $( Self::$name { $($operand),* } => { $(
+                        for &index in $operand.registers() {
+                            visit(<$role as Encoded>::ROLE, index);
+                        }
+                    )* } )+
+                }
+            }
+
+            /// The same with registers that may be replaced.
+            pub fn visit_registers_mut(&mut self, visit: &mut dyn FnMut(Role, &mut u8)) {
+                match self {
+                    $( Self::$name { $($operand),* } => { $(
+                        for index in $operand.registers_mut() {
+                            visit(<$role as Encoded>::ROLE, index);
+                        }
+                    )* } )+
+                }
+            }
+
+            /// Calls `visit` with each target of the op.
+            pub fn visit_targets(&self, visit: &mut dyn FnMut(u32)) {
+                match self {
+                    $( Self::$name { $($operand),* } => {
+                        $( $operand.targets().iter().for_each(|&target| visit(target)); )*
+                    } )+
+                }
+            }
+
+            /// The same with targets that may be replaced.
+            pub fn visit_targets_mut(&mut self, visit: &mut dyn FnMut(&mut u32)) {
+                match self {
+                    $( Self::$name { $($operand),* } => {
+                        $( $operand.targets_mut().iter_mut().for_each(&mut *visit); )*
+                    } )+
+                }
+            }
+
             /// Appends the op's bytes: the opcode, then each operand.
             pub fn encode(&self, out: &mut Vec<u8>) {
                 out.push(self.opcode() as u8);

@@ -31,6 +31,14 @@ pub trait Encoded: Sized {
     fn to_operand(&self) -> Operand;
     /// The operand out of the sum type, when it is of this role.
     fn from_operand(operand: &Operand) -> Option<Self>;
+    /// The registers that the operand names, windows left out.
+    fn registers(&self) -> &[u8];
+    /// The same, to be replaced.
+    fn registers_mut(&mut self) -> &mut [u8];
+    /// The targets that the operand names.
+    fn targets(&self) -> &[u32];
+    /// The same, to be replaced.
+    fn targets_mut(&mut self) -> &mut [u32];
 }
 
 /// A list of registers of one class; four fit without a heap block.
@@ -60,6 +68,30 @@ macro_rules! roles {
                     match operand {
                         Operand::$name(value) => Some(Self(value.clone())),
                         _ => None,
+                    }
+                }
+                fn registers(&self) -> &[u8] {
+                    match Access::$access {
+                        Access::None => &[],
+                        Access::Read | Access::Write => self.0.bytes(),
+                    }
+                }
+                fn registers_mut(&mut self) -> &mut [u8] {
+                    match Access::$access {
+                        Access::None => &mut [],
+                        Access::Read | Access::Write => self.0.bytes_mut(),
+                    }
+                }
+                fn targets(&self) -> &[u32] {
+                    match Role::$name {
+                        Role::Target | Role::Targets => self.0.words(),
+                        _ => &[],
+                    }
+                }
+                fn targets_mut(&mut self) -> &mut [u32] {
+                    match Role::$name {
+                        Role::Target | Role::Targets => self.0.words_mut(),
+                        _ => &mut [],
                     }
                 }
             }
@@ -155,11 +187,38 @@ roles! {
 trait Raw: Sized {
     fn put(&self, out: &mut Vec<u8>);
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
+    /// The value as bytes, when it is one or a list of them.
+    fn bytes(&self) -> &[u8] {
+        &[]
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut []
+    }
+    /// The value as 32-bit words, when it is one or a list of them.
+    fn words(&self) -> &[u32] {
+        &[]
+    }
+    fn words_mut(&mut self) -> &mut [u32] {
+        &mut []
+    }
+}
+
+/// A value of this type lends itself as a slice by two methods of [`Raw`].
+macro_rules! lends {
+    ($item:ty, $shared:ident, $exclusive:ident, $of:path, $of_mut:path) => {
+        fn $shared(&self) -> &[$item] {
+            $of(self)
+        }
+        fn $exclusive(&mut self) -> &mut [$item] {
+            $of_mut(self)
+        }
+    };
 }
 
 macro_rules! raw_numbers {
-    ($($number:ty),+) => { $(
+    ($($number:ty $(=> $lent:tt)?),+) => { $(
         impl Raw for $number {
+            $( lends! $lent; )?
             fn put(&self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
             }
@@ -170,7 +229,14 @@ macro_rules! raw_numbers {
     )+ };
 }
 
-raw_numbers!(u8, u16, u32, i32, i64, f64);
+raw_numbers!(
+    u8 => (u8, bytes, bytes_mut, std::slice::from_ref, std::slice::from_mut),
+    u32 => (u32, words, words_mut, std::slice::from_ref, std::slice::from_mut),
+    u16,
+    i32,
+    i64,
+    f64
+);
 
 impl Raw for Signature {
     fn put(&self, out: &mut Vec<u8>) {
@@ -193,6 +259,7 @@ impl Raw for Signature {
 }
 
 impl Raw for RegisterList {
+    lends!(u8, bytes, bytes_mut, Self::as_slice, Self::as_mut_slice);
     fn put(&self, out: &mut Vec<u8>) {
         debug_assert!(
             self.len() <= MAX_LIST_REGISTERS,
@@ -208,6 +275,7 @@ impl Raw for RegisterList {
 }
 
 impl Raw for TargetList {
+    lends!(u32, words, words_mut, Self::as_slice, Self::as_mut_slice);
     fn put(&self, out: &mut Vec<u8>) {
         debug_assert!(
             self.len() <= MAX_TARGETS,

@@ -109,7 +109,7 @@ impl<'a> Flow<'a> {
 
     fn find_leaders(&mut self) {
         for op in &self.decoded.ops {
-            for_each_target(op, |target| {
+            op.visit_targets(&mut |target| {
                 self.is_leader[self.decoded.position(target)] = true;
             });
         }
@@ -220,9 +220,7 @@ impl<'a> Flow<'a> {
     fn is_safepoint(&self, op_index: usize) -> bool {
         let op = &self.decoded.ops[op_index];
         let mut is_back = op.opcode().info().names(Role::Targets);
-        for_each_target(op, |target| {
-            is_back |= target <= self.decoded.offsets[op_index];
-        });
+        op.visit_targets(&mut |target| is_back |= target <= self.decoded.offsets[op_index]);
         is_back
     }
 
@@ -262,31 +260,13 @@ impl<'a> Flow<'a> {
     /// Adds what an op reads and writes to a summary; returns where it may jump to.
     fn sum_up(&mut self, op: &Op, summary: &mut Summary) -> TargetList {
         let mut targets = TargetList::new();
-        let operands = op.operands();
-        for operand in &operands {
-            match operand {
-                Operand::IIn(register) => summary.read(Run::ints(*register as usize, 1)),
-                Operand::RIn(register) => {
-                    self.touch(*register as usize, 1);
-                    summary.read(Run::refs(*register as usize, 1));
-                }
-                Operand::IRegs(list) => {
-                    for &register in list {
-                        summary.read(Run::ints(register as usize, 1));
-                    }
-                }
-                Operand::RRegs(list) => {
-                    for &register in list {
-                        self.touch(register as usize, 1);
-                        summary.read(Run::refs(register as usize, 1));
-                    }
-                }
-                Operand::ROut(register) => self.touch(*register as usize, 1),
-                Operand::Target(target) => targets.push(*target),
-                Operand::Targets(list) => targets.extend_from_slice(list),
-                _ => {}
+        op.visit_targets(&mut |target| targets.push(target));
+        op.visit_registers(&mut |role, register| {
+            let run = self.run_of(role, register);
+            if role.access() == Access::Read {
+                summary.read(run);
             }
-        }
+        });
         if let Op::Ret {} = op {
             let sig = self.function.signature;
             summary.read(Run::ints(0, sig.int_results as usize));
@@ -299,17 +279,11 @@ impl<'a> Flow<'a> {
             summary.read(Run::ints(ints, sig.int_params as usize));
             summary.read(Run::refs(refs, sig.ref_params as usize));
         }
-        for operand in &operands {
-            match operand {
-                Operand::IOut(register) => {
-                    summary.transfer.write(Run::ints(*register as usize, 1));
-                }
-                Operand::ROut(register) => {
-                    summary.transfer.write(Run::refs(*register as usize, 1));
-                }
-                _ => {}
+        op.visit_registers(&mut |role, register| {
+            if role.access() == Access::Write {
+                summary.transfer.write(self.run_of(role, register));
             }
-        }
+        });
         if let Some((sig, ints, refs)) = call {
             let transfer = &mut summary.transfer;
             transfer.forget_from(ints, refs);
@@ -317,6 +291,17 @@ impl<'a> Flow<'a> {
             transfer.write(Run::refs(refs, sig.ref_results as usize));
         }
         targets
+    }
+
+    /// The register of an operand of this role.
+    fn run_of(&mut self, role: Role, register: u8) -> Run {
+        match role {
+            Role::RIn | Role::ROut | Role::RRegs => {
+                self.touch(register as usize, 1);
+                Run::refs(register as usize, 1)
+            }
+            _ => Run::ints(register as usize, 1),
+        }
     }
 
     /// Signature and windows of any kind of call.
@@ -444,20 +429,6 @@ impl Summary {
 /// Parameters that arrive in `r` registers, a closure's function's closure included.
 fn ref_params(function: &Function) -> usize {
     function.signature.ref_params as usize + function.captures.is_some() as usize
-}
-
-/// Calls `visit` with every offset that the op may jump to.
-fn for_each_target(op: &Op, mut visit: impl FnMut(u32)) {
-    if !op.opcode().info().has_targets() {
-        return;
-    }
-    for operand in op.operands() {
-        match operand {
-            Operand::Target(target) => visit(target),
-            Operand::Targets(targets) => targets.iter().for_each(|&target| visit(target)),
-            _ => {}
-        }
-    }
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ mod tests;
 
 use std::ops::Deref;
 
+use profiler::SourceMap;
+
 pub use control_stack::{ControlStackId, ControlStacks};
 pub use error::{Register, VerifyError, VerifyErrorKind};
 use offsets::OpStarts;
@@ -78,6 +80,20 @@ impl VerifiedModule {
     /// The module itself.
     pub fn into_module(self) -> Module {
         self.module
+    }
+
+    /// The same module with another map of sources, which says who may call whom; `None` when the
+    /// map is not sound or has another number of sources.
+    ///
+    /// Code names sources by number alone. So what was proved of it holds with any such map, and
+    /// nothing is verified again.
+    pub fn with_sources(mut self, sources: SourceMap) -> Option<Self> {
+        let n_known = self.module.sources.sources.len();
+        if sources.validate().is_err() || sources.sources.len() != n_known {
+            return None;
+        }
+        self.module.sources = sources;
+        Some(self)
     }
 }
 

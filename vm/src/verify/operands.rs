@@ -22,8 +22,9 @@ pub(super) struct Decoded {
 impl Decoded {
     /// The ops of a function, or why its bytes are none, with the offset of the last op before.
     fn new(function: &Function) -> Result<Self, (u32, VerifyErrorKind)> {
-        let mut ops = Vec::new();
-        let mut offsets = Vec::new();
+        // Ops have four bytes, more or less.
+        let mut ops = Vec::with_capacity(function.code.len() / 4);
+        let mut offsets = Vec::with_capacity(function.code.len() / 4 + 1);
         for result in function.ops() {
             match result {
                 Ok((offset, op)) => {
@@ -276,8 +277,7 @@ impl Checker<'_> {
             | Op::Leave {
                 source: SourceRef(id),
             } => self.source(*id),
-            _ if op.opcode().info().has_targets() => self.targets(op),
-            _ => Ok(()),
+            _ => self.targets(op),
         }
     }
 
@@ -320,16 +320,13 @@ impl Checker<'_> {
             Some(_) => Ok(()),
             None => Err(VerifyErrorKind::NoTarget { target }),
         };
-        for operand in op.operands() {
-            match operand {
-                Operand::Target(target) => check(target)?,
-                Operand::Targets(targets) => {
-                    targets.iter().try_for_each(|target| check(*target))?
-                }
-                _ => {}
+        let mut found = Ok(());
+        op.visit_targets(&mut |target| {
+            if found.is_ok() {
+                found = check(target);
             }
-        }
-        Ok(())
+        });
+        found
     }
 }
 

@@ -1,9 +1,12 @@
 //! Ops by their mnemonics: operands are checked against the table's roles, and constants become
 //! part of the op where it has an immediate form.
 
+use std::sync::LazyLock;
+
 use smallvec::SmallVec;
 use vm::isa::{
-    Access, MAX_LIST_REGISTERS, MAX_TARGETS, Op, OpInfo, Opcode, Operand, OperandInfo, Role,
+    Access, ImmediateForm, MAX_LIST_REGISTERS, MAX_TARGETS, OPS, Op, OpInfo, Opcode, Operand,
+    OperandInfo, Role,
 };
 
 use super::{Body, Reads, Writes};
@@ -18,7 +21,9 @@ pub(super) fn describe(arg: &Arg) -> String {
         Arg::Int(value) => format!("the integer {value}"),
         Arg::Float(value) => format!("the double {value:?}"),
         Arg::Null => "null".into(),
-        Arg::Constant(_) => "a constant of the pool".into(),
+        Arg::Constant(_) | Arg::Object(_) => "a constant of the pool".into(),
+        Arg::IntGlobal(_) => "a global word".into(),
+        Arg::RefGlobal(_) => "a global reference".into(),
         Arg::Label(_) => "a label".into(),
         Arg::Labels(_) => "a list of labels".into(),
         Arg::List(_) => "a list".into(),
@@ -27,18 +32,32 @@ pub(super) fn describe(arg: &Arg) -> String {
     }
 }
 
+/// By opcode, whether an operand is a double: sentences are long, and most ops have none.
+static HAS_DOUBLES: LazyLock<[bool; 256]> = LazyLock::new(|| {
+    let mut has_doubles = [false; 256];
+    for info in OPS {
+        has_doubles[info.opcode as usize] = info.doc.contains("f[");
+    }
+    has_doubles
+});
+
 /// What a register operand holds: the row's sentence calls a double `f[operand]`.
 fn kind_of(info: &OpInfo, operand: &OperandInfo) -> Kind {
+    let is_named = |rest: &str| {
+        let behind = rest.strip_prefix(operand.name);
+        behind.is_some_and(|rest| rest.starts_with(']'))
+    };
     match operand.role {
         Role::RIn | Role::ROut | Role::RRegs => Kind::Ref,
-        _ if info.doc.contains(&format!("f[{}]", operand.name)) => Kind::Float,
+        _ if !HAS_DOUBLES[info.opcode as usize] => Kind::Int,
+        _ if info.doc.split("f[").skip(1).any(is_named) => Kind::Float,
         _ => Kind::Int,
     }
 }
 
 /// Whether the op moves bits without looking at them, so that doubles and integers are the same.
 fn moves_bits(opcode: Opcode) -> bool {
-    matches!(opcode, Opcode::Mov | Opcode::StI)
+    matches!(opcode, Opcode::Mov | Opcode::StI | Opcode::StCapI)
 }
 
 /// Ops whose operands are a matter of signatures, and the method that knows them.
@@ -53,87 +72,44 @@ fn method_for(opcode: Opcode) -> Option<&'static str> {
     })
 }
 
-/// The op that means the same with its first two operands swapped.
-fn mirrored(mnemonic: &str) -> Option<&str> {
-    Some(match mnemonic {
-        "add" | "mul" | "and" | "or" | "xor" | "add_ovf" | "mul_ovf" | "jeq" | "jne" => mnemonic,
-        "jlt" => "jgt",
-        "jle" => "jge",
-        "jgt" => "jlt",
-        "jge" => "jle",
-        _ => return None,
-    })
-}
-
 /// The row and operands of the immediate form, when one of the operands is a constant for which
 /// there is one.
 fn fold(info: &'static OpInfo, args: &[Arg]) -> Option<(&'static OpInfo, Vec<Arg>)> {
-    if let [.., Arg::Int(_)] | [_, Arg::Int(_), ..] = args
-        && let Some(found) = fold_right(info, args)
-    {
-        return Some(found);
+    let written = info.n_written();
+    for place in 1..args.len() {
+        if let Some(form) = info.immediate_form(written + place)
+            && let Some(value) = immediate(&args[place], form)
+        {
+            let mut args = args.to_vec();
+            args[place] = value;
+            return Some((form.row, args));
+        }
     }
-    let [Arg::Int(left), right, rest @ ..] = args else {
-        return None;
-    };
-    let swapped: Vec<Arg> = [right.clone(), Arg::Int(*left)]
-        .into_iter()
-        .chain(rest.iter().cloned())
-        .collect();
-    if let Some(rest) = info.mnemonic.strip_prefix("sub") {
-        return immediate(info, &format!("rsub{rest}_imm"), 1, swapped);
-    }
-    let other = Opcode::from_mnemonic(mirrored(info.mnemonic)?)?.info();
-    fold_right(other, &swapped)
-}
-
-/// As [`fold`], for a constant that is not the first operand.
-fn fold_right(info: &'static OpInfo, args: &[Arg]) -> Option<(&'static OpInfo, Vec<Arg>)> {
-    let inputs = inputs(info);
-    let place = args.iter().zip(inputs).enumerate().skip(1);
-    let (place, value) = place
-        .filter(|(_, (_, operand))| operand.role == Role::IIn)
-        .find_map(|(place, (arg, _))| match arg {
-            Arg::Int(value) => Some((place, *value)),
-            _ => None,
-        })?;
+    let form = info.swapped_form()?;
+    let value = immediate(args.first()?, form)?;
     let mut args = args.to_vec();
-    if let Some(rest) = info.mnemonic.strip_prefix("sub") {
-        // `x - c` overflows where `x + -c` does, as long as there is a `-c`.
-        args[place] = Arg::Int(value.checked_neg()?);
-        return immediate(info, &format!("add{rest}_imm"), place, args);
-    }
-    immediate(info, &format!("{}_imm", info.mnemonic), place, args)
+    args[0] = value;
+    args.swap(0, 1);
+    Some((form.row, args))
 }
 
-/// The row of this name, when it takes a number at `place` and is otherwise like `info`.
-fn immediate(
-    info: &'static OpInfo,
-    name: &str,
-    place: usize,
-    args: Vec<Arg>,
-) -> Option<(&'static OpInfo, Vec<Arg>)> {
-    let row = Opcode::from_mnemonic(name)?.info();
-    let (wanted, found) = (inputs(info), inputs(row));
-    let is_alike = wanted.len() == found.len()
-        && wanted.iter().zip(found).enumerate().all(|(index, pair)| {
-            let role = match index == place {
-                true => Role::Int32,
-                false => pair.0.role,
-            };
-            pair.1.role == role && kind_of(info, pair.0) != Kind::Float
-        });
-    let fits = matches!(args.get(place), Some(Arg::Int(value)) if i32::try_from(*value).is_ok());
-    (is_alike && fits).then_some((row, args))
+/// A constant as a form's immediate, if it can be one.
+fn immediate(arg: &Arg, form: ImmediateForm) -> Option<Arg> {
+    let operand = match arg {
+        Arg::Int(value) => form.immediate(*value),
+        Arg::Float(value) => form.immediate_float(*value),
+        _ => None,
+    };
+    match operand? {
+        Operand::Int32(value) => Some(Arg::Int(value.into())),
+        Operand::Float64(value) => Some(Arg::Float(value)),
+        _ => None,
+    }
 }
 
 /// The operands that the op does not write. Those that it writes stand first.
 fn inputs(info: &'static OpInfo) -> &'static [OperandInfo] {
-    let written = info
-        .operands
-        .iter()
-        .take_while(|operand| operand.role.access() == Access::Write);
-    &info.operands[written.count()..]
+    &info.operands[info.n_written()..]
 }
 
 /// The operands of an op, as they are put together.
@@ -158,7 +134,9 @@ impl Body {
     /// # let f = module.declare("f", signature);
     /// # let mut b = module.body(f);
     /// let parsed = b.op("int_of_str", [b.param(Kind::Ref, 0)?])?;
-    /// b.ret([parsed[1]])?;
+    /// let double = b.op_one("add", (parsed[0], parsed[0]))?;
+    /// b.op_to("mul", &[double], (double, parsed[1]))?;
+    /// b.ret([double])?;
     /// # Ok(())
     /// # }
     /// ```
@@ -309,8 +287,10 @@ impl Body {
                 let list = list.iter().map(|label| label.0).collect();
                 Some(Operand::Targets(list))
             }
+            (Role::IntGlobal, Arg::IntGlobal(id)) => Some(Operand::IntGlobal(*id)),
+            (Role::RefGlobal, Arg::RefGlobal(id)) => Some(Operand::RefGlobal(*id)),
             (Role::FuncId, Arg::Function(id)) => Some(Operand::FuncId(id.0)),
-            (Role::ConstId, Arg::Constant(id)) => Some(Operand::ConstId(*id)),
+            (Role::ConstId, Arg::Constant(id) | Arg::Object(id)) => Some(Operand::ConstId(*id)),
             (Role::SourceRef, Arg::Source(id)) => Some(Operand::SourceRef(*id)),
             _ => None,
         };
@@ -354,7 +334,7 @@ impl Body {
             (kind, arg),
             (Kind::Int, Arg::Int(_))
                 | (Kind::Float, Arg::Float(_))
-                | (Kind::Ref, Arg::Null | Arg::Constant(_))
+                | (Kind::Ref, Arg::Null | Arg::Constant(_) | Arg::Object(_))
         )
     }
 
@@ -365,6 +345,7 @@ impl Body {
             Arg::Int(value) => Value::Int(value),
             Arg::Float(value) => Value::Float(value),
             Arg::Constant(id) => Value::Text(id),
+            Arg::Object(id) => Value::Object(id),
             _ => Value::Null,
         };
         let dst = Reg {
