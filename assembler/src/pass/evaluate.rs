@@ -145,7 +145,13 @@ fn inputs(op: &Op, known: impl Fn(Reg) -> Option<Known>) -> Option<SmallVec<[Kno
 fn without_immediate(opcode: Opcode) -> (Opcode, bool) {
     let find = || {
         let stem = opcode.info().mnemonic.strip_suffix("_imm")?;
-        let reversed = || Some((Opcode::from_mnemonic(stem.strip_prefix('r')?)?, true));
+        let reversed = || {
+            let name = match stem.strip_prefix("fr") {
+                Some(rest) => format!("f{rest}"),
+                None => stem.strip_prefix('r')?.to_owned(),
+            };
+            Some((Opcode::from_mnemonic(&name)?, true))
+        };
         Opcode::from_mnemonic(stem)
             .map(|plain| (plain, false))
             .or_else(reversed)
@@ -166,6 +172,7 @@ fn comparison(mnemonic: &str) -> Option<(Opcode, bool, bool)> {
         "fnle" => (Opcode::FLe, false, true),
         "null" => (Opcode::IsNull, false, false),
         "nonnull" => (Opcode::IsNull, false, true),
+        "nsame" => (Opcode::Same, false, true),
         "imm" => (Opcode::IsImm, false, false),
         other => (Opcode::from_mnemonic(other)?, false, false),
     })
@@ -215,6 +222,11 @@ fn arithmetic(opcode: Opcode, a: i64, b: i64) -> Option<i64> {
         Opcode::Add => Some(a.wrapping_add(b)),
         Opcode::Sub => Some(a.wrapping_sub(b)),
         Opcode::Mul => Some(a.wrapping_mul(b)),
+        Opcode::MulHi => Some(((i128::from(a) * i128::from(b)) >> 64) as i64),
+        Opcode::UMulHi => {
+            let product = u128::from(unsigned_a) * u128::from(unsigned_b);
+            Some((product >> 64) as i64)
+        }
         Opcode::Neg => Some(a.wrapping_neg()),
         Opcode::AddOvf => a.checked_add(b),
         Opcode::SubOvf => a.checked_sub(b),
@@ -273,6 +285,9 @@ fn compare(opcode: Opcode, a: i64, b: i64) -> Option<i64> {
         Opcode::Le => a <= b,
         Opcode::Ult => (a as u64) < b as u64,
         Opcode::Ule => a as u64 <= b as u64,
+        // These two have no form without an immediate.
+        Opcode::GtImm => a > b,
+        Opcode::GeImm => a >= b,
         Opcode::FEq => x == y,
         Opcode::FLt => x < y,
         Opcode::FLe => x <= y,

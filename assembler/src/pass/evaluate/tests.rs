@@ -53,6 +53,8 @@ fn words() -> Vec<i64> {
 
 const IMMEDIATES: [i32; 9] = [0, 1, -1, 3, 31, 64, -128, i32::MAX, i32::MIN];
 
+const DOUBLES: [f64; 4] = [0.0, -0.0, 1.5, -1e300];
+
 /// What the references are that ops read, in the registers from 0 on.
 const REFERENCES: [Known; 4] = [
     Known::Null,
@@ -76,6 +78,7 @@ fn ops_of(info: &OpInfo) -> Vec<Op> {
             }
             Role::RIn => (0..REFERENCES.len() as u8).map(Operand::RIn).collect(),
             Role::Int32 => IMMEDIATES.map(Operand::Int32).to_vec(),
+            Role::Float64 => DOUBLES.map(Operand::Float64).to_vec(),
             Role::Target => vec![Operand::Target(0)],
             _ => return Vec::new(),
         };
@@ -227,7 +230,8 @@ fn all_pure_ops_on_numbers_are_evaluated() {
         let is_numeric =
             reads.clone().count() > 0 && reads.clone().all(|one| one.role == Role::IIn);
         let is_move = info.effects.has(Effects::MOVES);
-        if !is_numeric || is_move {
+        // An op with two results is left to the machine.
+        if !is_numeric || is_move || info.n_written() != 1 {
             continue;
         }
         let ops = ops_of(info);
