@@ -106,7 +106,7 @@ mod value;
 use std::sync::Arc;
 
 use vm::isa::Signature;
-use vm::module::{Captures, Constant, HostImport, Module};
+use vm::module::{Captures, ConstRef, Constant, HostImport, Module};
 use vm::verify::VerifiedModule;
 
 pub use crate::ir::{Callee, Class, Reg, Value};
@@ -455,11 +455,35 @@ impl ModuleBuilder {
 /// What makes a constant the same as another one: its kind and its bits, so that `-0.0` stays
 /// itself.
 pub(crate) fn constant_bits(constant: &Constant) -> Vec<u8> {
+    let raw = |ints: &[i64]| -> Vec<u8> { ints.iter().flat_map(|one| one.to_le_bytes()).collect() };
+    let references = |refs: &[ConstRef]| -> Vec<u8> {
+        let bits = |one: &ConstRef| match *one {
+            ConstRef::Null => (0, 0),
+            ConstRef::Immediate(number) => (1, number),
+            ConstRef::Constant(index) => (2, index.into()),
+        };
+        let all = refs.iter().map(bits).flat_map(|(kind, bits)| [kind, bits]);
+        raw(&all.collect::<Vec<i64>>())
+    };
+    let count = |length: usize| raw(&[length as i64]);
     let (kind, bits): (u8, Vec<u8>) = match constant {
         Constant::Text(bytes) => (0, bytes.clone()),
         Constant::Bytes(bytes) => (1, bytes.clone()),
-        Constant::Ints(values) => (2, values.iter().flat_map(|one| one.to_le_bytes()).collect()),
+        Constant::Ints(values) => (2, raw(values)),
         Constant::Floats(values) => (3, values.iter().flat_map(|one| one.to_le_bytes()).collect()),
+        Constant::Refs(refs) => (4, references(refs)),
+        Constant::Record { tag, refs, ints } => {
+            let head = [count(*tag as usize), count(refs.len())].concat();
+            (5, [head, references(refs), raw(ints)].concat())
+        }
+        Constant::Closure {
+            function,
+            refs,
+            ints,
+        } => {
+            let head = [count(*function as usize), count(refs.len())].concat();
+            (6, [head, references(refs), raw(ints)].concat())
+        }
     };
     [vec![kind], bits].concat()
 }

@@ -51,6 +51,7 @@ fn emit(program: &Program) -> Emitted {
     let mut module = Module {
         entry: program.entry,
         constants: program.constants.clone(),
+        globals: program.globals.clone(),
         hosts: program.hosts.clone(),
         sources: source_map(&program.sources),
         metadata: program.metadata.clone(),

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use profiler::SourceMap;
 use smallvec::SmallVec;
 use vm::isa::{Access, Op, Role, Signature};
-use vm::module::{Captures, Constant, HostImport, LineEntry};
+use vm::module::{Captures, Constant, Globals, HostImport, LineEntry};
 
 use crate::diagnostic::Span;
 
@@ -238,6 +238,7 @@ pub(crate) struct Program {
     pub(crate) functions: Vec<Function>,
     pub(crate) entry: u32,
     pub(crate) constants: Vec<Constant>,
+    pub(crate) globals: Globals,
     pub(crate) hosts: Vec<HostImport>,
     /// Sources after the three that every program has.
     pub(crate) sources: Vec<SourceName>,

@@ -9,7 +9,7 @@ use std::fmt;
 
 use profiler::{SourceId, SourceMapBuilder, SourceSeqId};
 use vm::isa::{Op, Operand, Signature};
-use vm::module::{Function, HostImport, LineEntry, Module};
+use vm::module::{ConstRef, Constant, Function, Global, HostImport, LineEntry, Module};
 use vm::verify::{VerifiedModule, verify};
 
 use crate::builder::constant_bits;
@@ -95,6 +95,7 @@ pub fn link<'a>(
         externs: HashMap::new(),
         module: Module::default(),
         constants: HashMap::new(),
+        constant_ids: HashMap::new(),
         sources: SourceMapBuilder::new(),
         source_ids: HashMap::new(),
     };
@@ -155,6 +156,7 @@ struct Linker<'a> {
     externs: HashMap<*const Module, HashSet<&'a str>>,
     module: Module,
     constants: HashMap<Vec<u8>, u32>,
+    constant_ids: HashMap<(*const Module, u32), u32>,
     sources: SourceMapBuilder,
     source_ids: HashMap<(*const Module, u32), u32>,
 }
@@ -192,7 +194,7 @@ impl<'a> Linker<'a> {
                             Operand::FuncId(id)
                         }
                     },
-                    other => self.operand(module, other),
+                    other => self.operand(module, other, resolve),
                 })
                 .collect();
             out.push(Op::from_operands(op.opcode(), &operands).unwrap_or(op));
@@ -260,22 +262,16 @@ impl<'a> Linker<'a> {
 
     /// The operand with indices of the new module. Indices that name nothing stay as they are,
     /// beyond all tables, for the verifier to refuse.
-    fn operand(&mut self, module: &Module, operand: Operand) -> Operand {
+    fn operand(
+        &mut self,
+        module: &'a Module,
+        operand: Operand,
+        resolve: &impl Fn(&str) -> Option<Place<'a>>,
+    ) -> Operand {
         match operand {
-            Operand::ConstId(id) => Operand::ConstId(match module.constants.get(id as usize) {
-                Some(constant) => {
-                    let next = self.module.constants.len() as u32;
-                    let id = *self
-                        .constants
-                        .entry(constant_bits(constant))
-                        .or_insert(next);
-                    if id == next {
-                        self.module.constants.push(constant.clone());
-                    }
-                    id
-                }
-                None => u32::MAX,
-            }),
+            Operand::ConstId(id) => Operand::ConstId(self.constant(module, id, resolve)),
+            Operand::IntGlobal(id) => Operand::IntGlobal(self.int_global(module, id)),
+            Operand::RefGlobal(id) => Operand::RefGlobal(self.ref_global(module, id, resolve)),
             Operand::HostId(id) => Operand::HostId(match module.hosts.get(id as usize) {
                 Some(host) => host_id(&mut self.module.hosts, host),
                 None => u32::MAX,
@@ -283,6 +279,89 @@ impl<'a> Linker<'a> {
             Operand::SourceRef(id) => Operand::SourceRef(self.source(module, id)),
             other => other,
         }
+    }
+
+    /// The new index of a constant, behind those that it refers to.
+    fn constant(
+        &mut self,
+        module: &'a Module,
+        id: u32,
+        resolve: &impl Fn(&str) -> Option<Place<'a>>,
+    ) -> u32 {
+        let at = std::ptr::from_ref(module);
+        let mut open = vec![id];
+        while let Some(&id) = open.last() {
+            let Some(constant) = module.constants.get(id as usize) else {
+                return u32::MAX;
+            };
+            let is_open = |one: &ConstRef| match *one {
+                // Whoever refers to itself or ahead is left to the verifier.
+                ConstRef::Constant(to) if to < id && !self.constant_ids.contains_key(&(at, to)) => {
+                    Some(to)
+                }
+                _ => None,
+            };
+            let before: Vec<u32> = constant.refs().iter().filter_map(is_open).collect();
+            if before.is_empty() {
+                open.pop();
+                let new = self.add_constant(module, constant.clone(), resolve);
+                self.constant_ids.insert((at, id), new);
+            }
+            open.extend(before);
+        }
+        self.constant_ids[&(at, id)]
+    }
+
+    /// Adds a constant that refers to constants which are there already.
+    fn add_constant(
+        &mut self,
+        module: &'a Module,
+        mut constant: Constant,
+        resolve: &impl Fn(&str) -> Option<Place<'a>>,
+    ) -> u32 {
+        for reference in constant.refs_mut() {
+            if let ConstRef::Constant(index) = reference {
+                let known = self.constant_ids.get(&(std::ptr::from_ref(module), *index));
+                *index = known.copied().unwrap_or(u32::MAX);
+            }
+        }
+        if let Constant::Closure { function, .. } = &mut constant {
+            *function = match module.functions.get(*function as usize) {
+                Some(found) => self.id_of(resolve(&found.name).unwrap_or((module, *function))),
+                None => u32::MAX,
+            };
+        }
+        let next = self.module.constants.len() as u32;
+        let bits = constant_bits(&constant);
+        let id = *self.constants.entry(bits).or_insert(next);
+        if id == next {
+            self.module.constants.push(constant);
+        }
+        id
+    }
+
+    /// The new index of a global: those of one name and class are one, in all modules.
+    fn int_global(&mut self, module: &Module, id: u32) -> u32 {
+        match module.globals.ints.get(id as usize) {
+            Some(global) => global_id(&mut self.module.globals.ints, global.clone()),
+            None => u32::MAX,
+        }
+    }
+
+    fn ref_global(
+        &mut self,
+        module: &'a Module,
+        id: u32,
+        resolve: &impl Fn(&str) -> Option<Place<'a>>,
+    ) -> u32 {
+        let Some(global) = module.globals.refs.get(id as usize) else {
+            return u32::MAX;
+        };
+        let mut global = global.clone();
+        if let ConstRef::Constant(index) = &mut global.value {
+            *index = self.constant(module, *index, resolve);
+        }
+        global_id(&mut self.module.globals.refs, global)
     }
 
     fn source(&mut self, module: &Module, id: u32) -> u32 {
@@ -308,6 +387,14 @@ impl<'a> Linker<'a> {
             files.len() - 1
         }) as u32
     }
+}
+
+fn global_id<T>(globals: &mut Vec<Global<T>>, global: Global<T>) -> u32 {
+    let found = globals.iter().position(|known| known.name == global.name);
+    found.unwrap_or_else(|| {
+        globals.push(global);
+        globals.len() - 1
+    }) as u32
 }
 
 fn host_id(hosts: &mut Vec<HostImport>, host: &HostImport) -> u32 {

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use vm::module::LineEntry;
 
 use crate::AssembleOptions;
-use crate::builder::{FileId, FunctionId, ModuleBuilder};
+use crate::builder::{Class, FileId, FunctionId, ModuleBuilder};
 use crate::diagnostic::{Diagnostic, LineIndex, MAX_KEPT, Span, keep};
 use crate::ir::MAX_NAME_BYTES;
 use crate::syntax::*;
@@ -35,6 +35,7 @@ pub(crate) fn lower(text: &str, statements: &[Stmt], options: &AssembleOptions) 
         place: Place { file, line: None },
     };
     lowerer.declare_all(statements, "");
+    lowerer.resolve_names();
     lowerer.define_all(statements);
     lowerer.module
 }
@@ -69,6 +70,12 @@ pub(crate) struct Names {
     functions: HashMap<String, FunctionEntry>,
     hosts: HashMap<String, HostEntry>,
     constants: HashMap<String, u32>,
+    /// Constant closures, by the index of the constant, and the function that each names.
+    closures: Vec<(u32, Arg)>,
+    /// What global references hold at the start, by the index of the global.
+    first_values: Vec<(u32, Arg)>,
+    /// Globals of both classes, by name: the index within the class.
+    globals: HashMap<String, (Class, u32)>,
     sources: HashMap<String, u32>,
     /// The id and full name of each function, by where its name stands in the text.
     ids: HashMap<u32, (FunctionId, String)>,
@@ -133,7 +140,11 @@ impl Lowerer {
                     let result = self.top_directive(name, args, index == 0);
                     self.keep(result);
                 }
-                StmtKind::Host { .. } | StmtKind::Data { .. } | StmtKind::Source { .. } => {}
+                StmtKind::Host { .. }
+                | StmtKind::Data { .. }
+                | StmtKind::Object { .. }
+                | StmtKind::Global { .. }
+                | StmtKind::Source { .. } => {}
                 StmtKind::Label(_) | StmtKind::Try { .. } | StmtKind::Op(_) => {
                     let error = Diagnostic::new(statement.span, "this belongs into a function");
                     self.report(error.with_help("`fun main() { ... }`"));

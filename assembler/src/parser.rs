@@ -224,6 +224,7 @@ impl Parser {
             }
             "host" if begins_declaration => self.host(),
             "data" if begins_declaration => self.data_declaration(),
+            "global" if begins_declaration => self.global(),
             "source" if begins_declaration => self.source(),
             "try" if begins_declaration => self.try_region(),
             _ if matches!(self.peek_at(1), Token::Sign(":")) && !self.is_annotated() => {
@@ -256,14 +257,29 @@ impl Parser {
         self.position += 1;
         let name = self.name("the name of a constant")?;
         self.expect("=")?;
-        match self.data()? {
-            Some(value) => Ok(StmtKind::Data { name, value }),
-            None => {
-                let error = self.unexpected("a constant");
-                let kinds = "`i64 [..]`, `f64 [..]`, `bytes [..]` or `text \"..\"`";
-                error.map_err(|error: Diagnostic| error.with_help(kinds))
-            }
+        if let Some(value) = self.data()? {
+            return Ok(StmtKind::Data { name, value });
         }
+        if let Some(value) = self.object_data()? {
+            return Ok(StmtKind::Object { name, value });
+        }
+        let error = self.unexpected("a constant");
+        let kinds = "`i64 [..]`, `f64 [..]`, `bytes [..]`, `text \"..\"`, `refs [..]`, \
+                     `record TAG [refs] [ints]` or `closure FUNCTION [refs] [ints]`";
+        error.map_err(|error: Diagnostic| error.with_help(kinds))
+    }
+
+    /// `global g: i = 5`; without a value it is 0 or null.
+    fn global(&mut self) -> Parsed<StmtKind> {
+        self.position += 1;
+        let name = self.name("the name of a global")?;
+        self.expect(":")?;
+        let kind = self.kind()?;
+        let value = match self.eat("=") {
+            true => Some(self.arg()?),
+            false => None,
+        };
+        Ok(StmtKind::Global { name, kind, value })
     }
 
     fn source(&mut self) -> Parsed<StmtKind> {

@@ -68,16 +68,16 @@ struct Printer<'a> {
     function_names: HashSet<&'a str>,
     /// How many hosts have a name.
     host_counts: HashMap<&'a str, usize>,
+    /// How many globals have a name.
+    global_counts: HashMap<&'a str, usize>,
     /// The file that the text has named last outside of functions.
     file: Option<u32>,
 }
 
 impl<'a> Printer<'a> {
     fn new(module: &'a Module) -> Self {
-        let mut host_counts = HashMap::new();
-        for host in &module.hosts {
-            *host_counts.entry(host.name.as_str()).or_insert(0) += 1;
-        }
+        let ints = module.globals.ints.iter().map(|one| one.name.as_str());
+        let refs = module.globals.refs.iter().map(|one| one.name.as_str());
         Self {
             module,
             out: String::new(),
@@ -89,7 +89,8 @@ impl<'a> Printer<'a> {
                 .iter()
                 .map(|one| one.name.as_str())
                 .collect(),
-            host_counts,
+            host_counts: counts(module.hosts.iter().map(|host| host.name.as_str())),
+            global_counts: counts(ints.chain(refs)),
             file: None,
         }
     }
@@ -114,9 +115,11 @@ impl<'a> Printer<'a> {
         }
         if !self.inlines_constants {
             for (index, constant) in self.module.constants.iter().enumerate() {
-                let _ = writeln!(self.out, "data k{index} = {}", constants::text(constant));
+                let text = constants::text(constant, |id| self.function_name("", id));
+                let _ = writeln!(self.out, "data k{index} = {text}");
             }
         }
+        self.globals();
         self.sources();
         if !self.names_files {
             let files: Vec<String> = self
@@ -126,6 +129,22 @@ impl<'a> Printer<'a> {
                 .map(|file| quote(file.as_bytes()))
                 .collect();
             let _ = writeln!(self.out, ".files [{}]", files.join(", "));
+        }
+    }
+
+    fn globals(&mut self) {
+        let globals = &self.module.globals;
+        for global in &globals.ints {
+            let _ = writeln!(
+                self.out,
+                "global {}: i = {}",
+                name(&global.name),
+                global.value
+            );
+        }
+        for global in &globals.refs {
+            let value = constants::reference(global.value);
+            let _ = writeln!(self.out, "global {}: r = {value}", name(&global.name));
         }
     }
 
@@ -312,6 +331,15 @@ fn source_text(text: &str) -> String {
         }
         None => quote(text.as_bytes()),
     }
+}
+
+/// How often each name occurs.
+fn counts<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
+    let mut counts = HashMap::new();
+    for name in names {
+        *counts.entry(name).or_insert(0) += 1;
+    }
+    counts
 }
 
 /// A name, in quotes when it is no plain one.

@@ -80,6 +80,17 @@ pub(crate) enum StmtKind {
         name: Name,
         value: Data,
     },
+    /// `data k = record 3 [null, x] [1]`, `closure f [x] [1]`, `refs [x, y]`.
+    Object {
+        name: Name,
+        value: ObjectData,
+    },
+    /// `global g: i = 5`.
+    Global {
+        name: Name,
+        kind: Kind,
+        value: Option<Arg>,
+    },
     /// `source s = "label" "file" 1`, or with the one text that reports show.
     Source {
         name: Name,
@@ -145,6 +156,22 @@ pub(crate) enum Data {
     Bytes(Vec<u8>),
     Ints(Vec<i64>),
     Floats(Vec<f64>),
+}
+
+/// A constant that refers to others.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ObjectData {
+    pub(crate) kind: ObjectKind,
+    pub(crate) refs: Vec<Arg>,
+    pub(crate) ints: Vec<i64>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ObjectKind {
+    Record(u16),
+    /// Of the function that is named.
+    Closure(Arg),
+    Refs,
 }
 
 impl ArgKind {

@@ -158,8 +158,7 @@ fn constants_become_part_of_ops_where_there_is_such_a_form() {
                 i0 = add_imm i0, -2
                 i0 = rsub_imm i0, 3
                 i0 = mul_imm i0, 4
-                i1 = int 5
-                i0 = rem i0, i1
+                i0 = rem_imm i0, 5
                 i1 = int -9223372036854775808
                 i0 = sub_ovf i0, i1
                 i0 = itof i0

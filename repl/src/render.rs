@@ -136,6 +136,11 @@ impl Printer<'_> {
                 self.text.push(']');
             }
             ObjectData::Text(bytes) => self.string(bytes),
+            ObjectData::Weak(to) => {
+                self.text.push_str("weak(");
+                self.datum(*to, depth + 1);
+                self.text.push(')');
+            }
         }
     }
 

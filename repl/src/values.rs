@@ -223,6 +223,7 @@ fn references(object: &mut ObjectData) -> impl Iterator<Item = &mut Datum> {
         ObjectData::Record { refs, .. }
         | ObjectData::Closure { refs, .. }
         | ObjectData::RefArray(refs) => refs.as_mut_slice(),
+        ObjectData::Weak(to) => std::slice::from_mut(to),
         _ => &mut [],
     };
     refs.iter_mut()
@@ -238,5 +239,6 @@ fn size_bytes(object: &ObjectData) -> usize {
         ObjectData::ByteArray(bytes) | ObjectData::Text(bytes) => {
             16 + bytes.len().next_multiple_of(8)
         }
+        ObjectData::Weak(_) => 16,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use vm::isa::{Access, Opcode, Role};
+use vm::isa::{Opcode, Role};
 
 use super::literal::Temporaries;
 use super::*;
@@ -267,7 +267,11 @@ impl Body<'_> {
                     let next = statements.get(index + 1).map(|next| &next.kind);
                     self.directive(name, args, next)
                 }
-                StmtKind::Host { .. } | StmtKind::Data { .. } | StmtKind::Source { .. } => Ok(()),
+                StmtKind::Host { .. }
+                | StmtKind::Data { .. }
+                | StmtKind::Object { .. }
+                | StmtKind::Global { .. }
+                | StmtKind::Source { .. } => Ok(()),
             };
             if let Err(error) = result {
                 self.report(error);
@@ -412,12 +416,4 @@ fn collect_names<'a>(arg: &'a Arg, names: &mut Vec<&'a str>) {
         ArgKind::List(list) => list.iter().for_each(|arg| collect_names(arg, names)),
         _ => {}
     }
-}
-
-/// How many registers an op writes.
-pub(super) fn written_count(opcode: Opcode) -> usize {
-    let operands = opcode.info().operands.iter();
-    operands
-        .filter(|operand| operand.role.access() == Access::Write)
-        .count()
 }

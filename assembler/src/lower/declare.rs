@@ -2,11 +2,11 @@
 
 use profiler::{NameId, Source, SourceId, SourceMap, SourceSeqId};
 use vm::isa::Signature;
-use vm::module::{Captures, Constant};
+use vm::module::{Captures, ConstRef, Constant, Global};
 
 use super::*;
 use crate::ir::SourceName;
-use crate::parser::{TOO_MANY_PARAMETERS, signature_of};
+use crate::parser::{TOO_MANY_PARAMETERS, float_of, signature_of};
 
 impl Lowerer {
     /// Declares what stands in statements, at any depth; `outer` is the function around them.
@@ -23,6 +23,10 @@ impl Lowerer {
                     results,
                 } => self.declare_host(name, params, results),
                 StmtKind::Data { name, value } => self.declare_data(name, value),
+                StmtKind::Object { name, value } => self.declare_object(name, value),
+                StmtKind::Global { name, kind, value } => {
+                    self.declare_global(name, *kind, value.as_ref())
+                }
                 StmtKind::Source { name, label, place } => {
                     let text = match place {
                         Some((file, line)) => SourceName::at(label, file, *line),
@@ -134,6 +138,93 @@ impl Lowerer {
         self.declare_name(name, id, |names| &mut names.constants)
     }
 
+    fn declare_object(&mut self, name: &Name, value: &ObjectData) -> Lowered<()> {
+        let refs = value.refs.iter().map(|arg| self.const_ref(arg));
+        let refs = refs.collect::<Lowered<_>>()?;
+        let ints = value.ints.clone();
+        let id = self.module.program.constants.len() as u32;
+        let constant = match &value.kind {
+            ObjectKind::Refs => Constant::Refs(refs),
+            ObjectKind::Record(tag) => Constant::Record {
+                tag: *tag,
+                refs,
+                ints,
+            },
+            ObjectKind::Closure(function) => {
+                // The function may stand further down.
+                self.names.closures.push((id, function.clone()));
+                Constant::Closure {
+                    function: u32::MAX,
+                    refs,
+                    ints,
+                }
+            }
+        };
+        self.module.program.constants.push(constant);
+        self.declare_name(name, id, |names| &mut names.constants)
+    }
+
+    /// Fills in what may be named before it is declared: the functions of constant closures, and
+    /// what globals hold at the start.
+    pub(super) fn resolve_names(&mut self) {
+        for (id, arg) in std::mem::take(&mut self.names.first_values) {
+            let value = self.const_ref(&arg);
+            if let Some(value) = self.keep(value) {
+                self.module.program.globals.refs[id as usize].value = value;
+            }
+        }
+        for (id, arg) in std::mem::take(&mut self.names.closures) {
+            let found = self.function_id(&arg, "");
+            let found = self.keep(found);
+            if let (Some(found), Constant::Closure { function, .. }) =
+                (found, &mut self.module.program.constants[id as usize])
+            {
+                *function = found.0;
+            }
+        }
+    }
+
+    fn declare_global(&mut self, name: &Name, kind: Kind, value: Option<&Arg>) -> Lowered<()> {
+        let text = name.text.clone();
+        let globals = &mut self.module.program.globals;
+        let id = match kind.class() {
+            Class::Int => {
+                let value = value.map_or(Ok(0), |arg| int_of(arg, kind))?;
+                globals.ints.push(Global { name: text, value });
+                globals.ints.len() as u32 - 1
+            }
+            Class::Ref => {
+                let id = globals.refs.len() as u32;
+                // The constant may stand further down.
+                let pending = value.map(|arg| (id, arg.clone()));
+                self.names.first_values.extend(pending);
+                let value = ConstRef::Null;
+                globals.refs.push(Global { name: text, value });
+                id
+            }
+        };
+        let known = self
+            .names
+            .globals
+            .insert(name.text.clone(), (kind.class(), id));
+        match known {
+            Some(_) if !self.module.program.is_instrumented => {
+                let message = format!("two globals are called `{}`", name.text);
+                Err(Diagnostic::new(name.span, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A reference in a constant, or of a global at the start.
+    fn const_ref(&mut self, arg: &Arg) -> Lowered<ConstRef> {
+        match &arg.kind {
+            ArgKind::Name(name) if name == "null" => Ok(ConstRef::Null),
+            ArgKind::Int(number) => Ok(ConstRef::Immediate(*number)),
+            _ => self.constant_id(arg).map(ConstRef::Constant),
+        }
+    }
+
     fn declare_source(&mut self, name: &Name, text: SourceName) -> Lowered<()> {
         let n_parts = text.0.split('\t').filter(|part| !part.is_empty()).count();
         if text.0.contains('\n') || !(1..=2).contains(&n_parts) {
@@ -224,4 +315,22 @@ pub(super) fn constant_of(data: &Data) -> Constant {
         Data::Ints(values) => Constant::Ints(values.clone()),
         Data::Floats(values) => Constant::Floats(values.clone()),
     }
+}
+
+/// The raw word that a global holds at the start.
+fn int_of(arg: &Arg, kind: Kind) -> Lowered<i64> {
+    let word = match (&arg.kind, kind) {
+        (ArgKind::Int(value), Kind::Int) => Some(*value),
+        (other, Kind::Float) => float_of(other.clone()).map(|value| value.to_bits() as i64),
+        _ => None,
+    };
+    word.ok_or_else(|| {
+        let wanted = if kind == Kind::Float {
+            "a double"
+        } else {
+            "an integer"
+        };
+        let found = arg.kind.describe();
+        Diagnostic::new(arg.span, format!("{wanted} should stand here, not {found}"))
+    })
 }

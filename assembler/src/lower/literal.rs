@@ -5,7 +5,7 @@ use vm::isa::{
     Access, MAX_LIST_REGISTERS, OpInfo, Opcode, Operand, OperandInfo, RegisterList, Role,
 };
 
-use super::body::{Body, written_count};
+use super::body::Body;
 use super::operand::letter;
 use super::*;
 use crate::builder::{Class, Reg, Value};
@@ -28,7 +28,7 @@ impl Reads {
         match operand.role {
             Role::RIn | Role::RRegs => Self::Reference,
             Role::IRegs => Self::Word,
-            _ if matches!(info.opcode, Opcode::Mov | Opcode::StI) => Self::Word,
+            _ if matches!(info.opcode, Opcode::Mov | Opcode::StI | Opcode::StCapI) => Self::Word,
             _ if info.doc.contains(&format!("f[{}]", operand.name)) => Self::Double,
             _ => Self::Integer,
         }
@@ -285,79 +285,103 @@ impl Body<'_> {
     }
 }
 
-/// Comparisons and sums that say the same with their operands swapped, by the name that they then
-/// have before `_imm`.
-const SWAPPED: [(&str, &str); 13] = [
+/// Ops that say the same with their operands swapped, by the name that they then have before `_imm`.
+const SWAPPED: [(&str, &str); 24] = [
     ("add", "add"),
     ("add_ovf", "add_ovf"),
     ("and", "and"),
+    ("eq", "eq"),
+    ("fadd", "fadd"),
+    ("fdiv", "frdiv"),
+    ("fmul", "fmul"),
+    ("fsub", "frsub"),
     ("jeq", "jeq"),
     ("jge", "jle"),
     ("jgt", "jlt"),
     ("jle", "jge"),
     ("jlt", "jgt"),
     ("jne", "jne"),
+    ("le", "ge"),
+    ("lt", "gt"),
     ("mul", "mul"),
+    ("mul_ovf", "mul_ovf"),
+    ("ne", "ne"),
     ("or", "or"),
     ("sub", "rsub"),
+    ("sub_ovf", "rsub_ovf"),
+    ("tadd", "tadd"),
     ("xor", "xor"),
 ];
 
-/// The row that takes one of the integers as its immediate, with the operands in its order; without
+/// The row that takes one of the numbers as its immediate, with the operands in its order; without
 /// such a row, or when the number does not fit into it, the row itself.
 pub(super) fn with_immediate(info: &'static OpInfo, args: &mut [Arg]) -> &'static OpInfo {
-    let written = written_count(info.opcode);
+    let written = info.n_written();
     // An immediate is never an op's first operand; the last literal becomes one.
     for position in (1..args.len()).rev() {
-        if !matches!(args[position].kind, ArgKind::Int(_)) {
-            continue;
-        }
-        let (name, sign) = match info.mnemonic.strip_prefix("sub") {
-            Some(rest) => (format!("add{rest}_imm"), -1),
-            None => (format!("{}_imm", info.mnemonic), 1),
-        };
-        let value = immediate(&args[position], sign);
-        if let (Some(row), Some(value)) =
-            (row_with_immediate(info, &name, written + position), value)
-        {
-            args[position].kind = ArgKind::Int(value);
+        let (name, is_negated) = added(info.mnemonic);
+        let found = row_with_immediate(info, &name, written + position)
+            .and_then(|(row, role)| Some((row, immediate(&args[position], role, is_negated)?)));
+        if let Some((row, value)) = found {
+            args[position].kind = value;
             return row;
         }
     }
-    let is_immediate = args.first().is_some_and(|lhs| immediate(lhs, 1).is_some());
-    if is_immediate
-        && args.len() > 1
+    if args.len() > 1
         && let Some((_, name)) = SWAPPED.iter().find(|(name, _)| *name == info.mnemonic)
-        && let Some(row) = row_with_immediate(info, &format!("{name}_imm"), written + 1)
+        && let Some((row, role)) = row_with_immediate(info, &format!("{name}_imm"), written + 1)
+        && let Some(value) = immediate(&args[0], role, false)
     {
+        args[0].kind = value;
         args.swap(0, 1);
         return row;
     }
     info
 }
 
-/// The integer literal times a sign, if 32 bits hold it.
-fn immediate(arg: &Arg, sign: i64) -> Option<i64> {
-    let ArgKind::Int(value) = arg.kind else {
-        return None;
-    };
-    let value = value.checked_mul(sign)?;
-    i32::try_from(value).is_ok().then_some(value)
+/// The name of the row with an immediate, and whether that is what is subtracted and so added with
+/// the other sign.
+fn added(mnemonic: &str) -> (String, bool) {
+    for (subtracts, adds) in [("sub", "add"), ("fsub", "fadd"), ("tsub", "tadd")] {
+        if let Some(rest @ ("" | "_ovf")) = mnemonic.strip_prefix(subtracts) {
+            return (format!("{adds}{rest}_imm"), true);
+        }
+    }
+    (format!("{mnemonic}_imm"), false)
 }
 
-/// The row of this name, if it is like `info` but for an immediate at a place where that reads an
-/// `i` register.
-fn row_with_immediate(info: &OpInfo, name: &str, place: usize) -> Option<&'static OpInfo> {
+/// The number as an immediate of this role, perhaps with the other sign, if it can be one.
+fn immediate(arg: &Arg, role: Role, is_negated: bool) -> Option<ArgKind> {
+    match (role, &arg.kind) {
+        (Role::Int32, ArgKind::Int(value)) => {
+            let value = if is_negated {
+                value.checked_neg()?
+            } else {
+                *value
+            };
+            i32::try_from(value).ok().map(|_| ArgKind::Int(value))
+        }
+        (Role::Float64, ArgKind::Int(_) | ArgKind::Float(_)) => {
+            let value = float_of(arg.kind.clone())?;
+            Some(ArgKind::Float(if is_negated { -value } else { value }))
+        }
+        _ => None,
+    }
+}
+
+/// The row of this name, if it is like `info` but for an immediate at a place where that reads a
+/// register; and the immediate's role.
+fn row_with_immediate(info: &OpInfo, name: &str, place: usize) -> Option<(&'static OpInfo, Role)> {
     let row = Opcode::from_mnemonic(name)?.info();
-    let is_alike = |index: usize| match info.operands[index].role {
-        Role::IIn if index == place => row.operands[index].role == Role::Int32,
-        role => row.operands[index].role == role,
+    let immediate = row.operands.get(place)?.role;
+    let is_alike = |index: usize| match (info.operands[index].role, row.operands[index].role) {
+        (Role::IIn | Role::RIn, Role::Int32 | Role::Float64) => index == place,
+        (role, found) => role == found,
     };
-    let has_place = info.operands.get(place).map(|one| one.role) == Some(Role::IIn);
-    (has_place
+    let is_row = matches!(immediate, Role::Int32 | Role::Float64)
         && row.operands.len() == info.operands.len()
-        && (0..info.operands.len()).all(is_alike))
-    .then_some(row)
+        && (0..info.operands.len()).all(is_alike);
+    is_row.then_some((row, immediate))
 }
 
 /// An error for an integer that no double is.

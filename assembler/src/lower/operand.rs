@@ -79,7 +79,7 @@ impl Lowerer {
         self.names.hosts.keys().map(String::as_str).chain(standard)
     }
 
-    fn constant_id(&mut self, arg: &Arg) -> Lowered<u32> {
+    pub(super) fn constant_id(&mut self, arg: &Arg) -> Lowered<u32> {
         match &arg.kind {
             ArgKind::Index(index) => Ok(*index),
             ArgKind::Text(bytes) => Ok(self
@@ -89,6 +89,27 @@ impl Lowerer {
             _ => {
                 let name = name_of(arg)?;
                 look_up(&self.names.constants, &name, "constant")
+            }
+        }
+    }
+
+    fn global_id(&self, arg: &Arg, class: Class) -> Lowered<u32> {
+        if let ArgKind::Index(index) = &arg.kind {
+            return Ok(*index);
+        }
+        let name = name_of(arg)?;
+        match self.names.globals.get(&name.text) {
+            Some(&(found, id)) if found == class => Ok(id),
+            Some(_) => {
+                let message = format!("the global `{}` is of the other class", name.text);
+                let help = "`ld_gi` and `st_gi` are for `i` and `f`, `ld_gr` and `st_gr` for `r`";
+                Err(Diagnostic::new(name.span, message).with_help(help))
+            }
+            None => {
+                let message = format!("no global is called `{}`", name.text);
+                let error = Diagnostic::new(name.span, message);
+                let known = self.names.globals.keys().map(String::as_str);
+                Err(error.suggesting(&name.text, known))
             }
         }
     }
@@ -201,6 +222,8 @@ impl Body<'_> {
             }
             Role::FuncId => Operand::FuncId(self.lowerer.function_id(arg, &self.name)?.0),
             Role::ConstId => Operand::ConstId(self.lowerer.constant_id(arg)?),
+            Role::IntGlobal => Operand::IntGlobal(self.lowerer.global_id(arg, Class::Int)?),
+            Role::RefGlobal => Operand::RefGlobal(self.lowerer.global_id(arg, Class::Ref)?),
             Role::HostId => Operand::HostId(self.lowerer.host_id(arg)?),
             Role::SourceRef => Operand::SourceRef(self.lowerer.source_id(arg)?),
             Role::Sig => match arg.kind {

@@ -2,7 +2,7 @@
 
 use vm::isa::{OPS, Op, Opcode, Operand, Role, Signature};
 
-use super::body::{Body, written_count};
+use super::body::Body;
 use super::literal::{Reads, form, with_immediate, wrong_literal};
 use super::operand::{Target, letter};
 use super::*;
@@ -38,7 +38,7 @@ impl Body<'_> {
             return Err(self.unknown_op(mnemonic));
         };
         let info = opcode.info();
-        let written = written_count(opcode);
+        let written = opcode.info().n_written();
         if op.dsts.len() != written || op.args.len() != info.operands.len() - written {
             let error = Diagnostic::new(span, format!("`{}` has another form", info.mnemonic));
             return Err(error.with_help(form(info)));

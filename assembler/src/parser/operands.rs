@@ -125,7 +125,7 @@ impl Parser {
         Ok(args)
     }
 
-    fn arg(&mut self) -> Parsed<Arg> {
+    pub(super) fn arg(&mut self) -> Parsed<Arg> {
         let start = self.span();
         let kind = self.arg_kind()?;
         Ok(Arg {
@@ -195,6 +195,55 @@ impl Parser {
             _ => return Ok(None),
         };
         Ok(Some(data))
+    }
+
+    /// A constant that refers to others, if one stands here.
+    pub(super) fn object_data(&mut self) -> Parsed<Option<ObjectData>> {
+        let Token::Name(word) = self.peek().clone() else {
+            return Ok(None);
+        };
+        let kind = match word.as_str() {
+            "refs" => {
+                self.position += 1;
+                ObjectKind::Refs
+            }
+            "record" => {
+                self.position += 1;
+                let tag = self.arg()?;
+                let wrong = || Diagnostic::new(tag.span, "a tag is a number from 0 to 65535");
+                match tag.kind {
+                    ArgKind::Int(value) => {
+                        ObjectKind::Record(u16::try_from(value).map_err(|_| wrong())?)
+                    }
+                    _ => return Err(wrong()),
+                }
+            }
+            "closure" => {
+                self.position += 1;
+                ObjectKind::Closure(self.arg()?)
+            }
+            _ => return Ok(None),
+        };
+        let refs = self.list("[", "]")?;
+        let has_ints = kind != ObjectKind::Refs && self.is_sign("[");
+        let ints = match has_ints {
+            true => self.words()?,
+            false => Vec::new(),
+        };
+        Ok(Some(ObjectData { kind, refs, ints }))
+    }
+
+    /// A list of raw words: integers, and doubles as their bits.
+    fn words(&mut self) -> Parsed<Vec<i64>> {
+        let read = |arg: Arg| match arg.kind {
+            ArgKind::Int(value) => Ok(value),
+            ArgKind::Float(value) => Ok(value.to_bits() as i64),
+            kind => {
+                let message = format!("{} is no element of this list", kind.describe());
+                Err(Diagnostic::new(arg.span, message))
+            }
+        };
+        self.list("[", "]")?.into_iter().map(read).collect()
     }
 
     fn numbers<T>(&mut self, read: impl Fn(ArgKind) -> Option<T>) -> Parsed<Vec<T>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use vm::isa::{Access, Op, Operand};
-use vm::module::Function;
+use vm::module::{Function, Global};
 
 use super::{Lines, Printer, constants, name};
 use crate::ir::{FIRST_OWN_SOURCE, targets};
@@ -126,10 +126,14 @@ impl Printer<'_> {
                 Some(vm::module::Constant::Text(bytes)) if self.inlines_constants => {
                     super::quote(bytes)
                 }
-                Some(constant) if self.inlines_constants => constants::text(constant),
+                Some(constant) if self.inlines_constants => {
+                    constants::text(constant, |id| self.function_name(&function.name, id))
+                }
                 Some(_) => format!("k{id}"),
                 None => format!("@{id}"),
             },
+            Operand::IntGlobal(id) => self.global(&self.module.globals.ints, *id),
+            Operand::RefGlobal(id) => self.global(&self.module.globals.refs, *id),
             Operand::HostId(id) => match self.module.hosts.get(*id as usize) {
                 Some(host) if self.host_counts.get(host.name.as_str()) == Some(&1) => {
                     name(&host.name)
@@ -150,8 +154,18 @@ impl Printer<'_> {
         }
     }
 
+    /// A global's name, if no other one has it.
+    fn global<T>(&self, globals: &[Global<T>], id: u32) -> String {
+        match globals.get(id as usize) {
+            Some(global) if self.global_counts.get(global.name.as_str()) == Some(&1) => {
+                name(&global.name)
+            }
+            _ => format!("@{id}"),
+        }
+    }
+
     /// The function's name, when the text means that function by it where it stands.
-    fn function_name(&self, scope: &str, id: u32) -> String {
+    pub(super) fn function_name(&self, scope: &str, id: u32) -> String {
         let Some(function) = self.module.functions.get(id as usize) else {
             return format!("@{id}");
         };

@@ -28,10 +28,19 @@ pub(crate) struct Program {
     pub(crate) callback_return: usize,
     /// The frames whose returns are caught, the outermost first.
     pub(crate) caught: Vec<CaughtReturn>,
+    /// What globals hold in a new machine.
+    pub(crate) globals: Globals,
     /// The sites of callers.
     pub(crate) caller_sites: CallerSites,
     /// The handler that an op is armed with when callbacks are due before it.
     pub(crate) events_handler: Handler,
+}
+
+/// What globals hold, by class.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Globals {
+    pub(crate) ints: Vec<u64>,
+    pub(crate) refs: Vec<u64>,
 }
 
 /// The word that ends a run. Before it stands a word of nodes, as before every word that a return

@@ -101,6 +101,7 @@ impl Vm {
                 ObjectData::Record { refs, .. }
                 | ObjectData::Closure { refs, .. }
                 | ObjectData::RefArray(refs) => refs,
+                ObjectData::Weak(to) => std::slice::from_ref(to),
                 _ => continue,
             };
             let words: Vec<u64> = refs.iter().map(|&one| self.word_of(one)).collect();
@@ -109,7 +110,6 @@ impl Vm {
             // nothing is in the nursery, so the heap need not be told of the stores.
             unsafe {
                 if let Some(shape) = Shape::of(object, *object) {
-                    debug_assert_eq!(shape.n_refs, words.len(), "as it was built");
                     let fields = object.add(shape.first_ref);
                     fields.copy_from_nonoverlapping(words.as_ptr(), words.len());
                 }
@@ -164,6 +164,7 @@ impl Vm {
                 let start = [header, function.expose_provenance() as u64];
                 return self.build_small(&start, refs.len(), ints);
             }
+            ObjectData::Weak(_) => return self.build_weak(),
             ObjectData::RefArray(refs) => (ObjectKind::RefArray, refs.len()),
             ObjectData::IntArray(ints) => (ObjectKind::IntArray, ints.len()),
             ObjectData::FloatArray(floats) => (ObjectKind::FloatArray, floats.len()),
@@ -199,6 +200,15 @@ impl Vm {
         Ok(built)
     }
 
+    fn build_weak(&mut self) -> Result<*mut u64, HoldError> {
+        loop {
+            match self.ctx.heap.try_weak(Value::ZERO, HeaderSource::NONE) {
+                Some(built) => return Ok(built),
+                None => self.collect_held(WEAK_BYTES, None)?,
+            }
+        }
+    }
+
     fn build_small(
         &mut self,
         start: &[u64],
@@ -227,9 +237,17 @@ impl Vm {
 
     /// Collects between runs, when only handles refer into the heap.
     fn collect_held(&mut self, bytes: usize, force: Option<Phase>) -> Result<(), HoldError> {
-        let Context { heap, roots, .. } = &mut *self.ctx;
+        let Context {
+            heap,
+            roots,
+            globals,
+            ..
+        } = &mut *self.ctx;
         let handles = &mut roots.handles;
-        let mut roots = [(handles.as_mut_ptr(), handles.len())];
+        let mut roots = [
+            (handles.as_mut_ptr(), handles.len()),
+            (globals.refs.as_mut_ptr(), globals.refs.len()),
+        ];
         // SAFETY: every handle is a reference. The heap was empty when the first object was built,
         // so nothing else refers into it.
         let result = unsafe { heap.collect(bytes, force, &mut roots) };

@@ -179,6 +179,7 @@ impl Vm {
                 exception: Value::ZERO,
                 handles: Vec::new(),
             },
+            globals: program.globals.clone(),
             stack,
             program: &raw mut *program,
         });
@@ -484,6 +485,7 @@ impl Vm {
         self.ctx.heap = heap;
         self.ctx.heap_is_new();
         self.ctx.roots.handles.clear();
+        self.ctx.globals = self.program.globals.clone();
         self.ctx.roots.exception = Value::ZERO;
         self.ctx.control.broken = None;
         let unit = self.ctx.profiling.units.reloaded();

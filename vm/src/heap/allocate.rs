@@ -92,27 +92,23 @@ impl Heap {
         self.large.push(Large { region });
         self.large_bytes += bytes;
         self.stats.allocated_bytes += bytes as u64;
-        self.weak.born_large(object);
+        self.tracked.born_large(object);
         // The clock has moved on, so the watched word is nearer to the nursery's top.
         self.set_hard_limit(self.hard_limit);
         Some(object)
     }
 
-    /// A string that no collection moves or frees, for constants.
-    pub(crate) fn static_text(&mut self, text: &[u8]) -> Result<Value, OutOfMemory> {
-        let bytes = array_bytes(ObjectKind::Text, text.len()).unwrap_or(usize::MAX);
+    /// An object that no collection moves or frees, and nobody changes, of these words. Its
+    /// references are to such objects only.
+    pub(crate) fn static_object(&mut self, words: &[u64]) -> Result<Value, OutOfMemory> {
+        let bytes = size_of_val(words);
         let region = Region::new(bytes).ok_or_else(|| self.out_of_memory(bytes))?;
         let object = region.start();
-        // SAFETY: the region has room for the header, the length and the padded bytes; the last
-        // word is zeroed first, for the padding, and written again when it is the length's.
+        // SAFETY: the region has room for as many words.
         unsafe {
-            object.byte_add(bytes - 8).write(0);
-            object.write(array_header(ObjectKind::Text) | STATIC);
-            object.add(1).write(text.len() as u64);
-            object
-                .add(2)
-                .cast::<u8>()
-                .copy_from_nonoverlapping(text.as_ptr(), text.len());
+            object.copy_from_nonoverlapping(words.as_ptr(), words.len());
+            // Stores of references look at LOG first, and so come to where constants are refused.
+            *object |= STATIC | LOG;
         }
         self.statics.push(region);
         Ok(Value::pointer(object))

@@ -223,7 +223,10 @@ impl Heap {
             }
         }
         // SAFETY: survivors of the nursery are forwarded, and it still stands.
-        unsafe { self.weak.minor_is_over() };
+        unsafe {
+            self.tracked.minor_is_over();
+            self.update_young_weak();
+        }
         Ok(self.old_used_bytes() - before)
     }
 
@@ -288,7 +291,10 @@ impl Heap {
             }
         }
         // SAFETY: survivors are forwarded or marked, and from-space still stands.
-        unsafe { self.weak.major_is_over() };
+        unsafe {
+            self.tracked.major_is_over();
+            self.update_weak();
+        }
         drop(from);
         self.sweep_large();
         Ok(self.old_used_bytes())

@@ -17,6 +17,7 @@
 //! record    header, references, raw words
 //! closure   header, function, captured references, captured raw words
 //! array     header, length in elements, elements; bytes are padded to whole words
+//! weak      header, a reference that collections do not follow
 //! ```
 //!
 //! Bytes 2 and 3 are zero in all kinds but records, so that one comparison with the field's index
@@ -42,6 +43,8 @@ pub(crate) enum ObjectKind {
     ByteArray = 5,
     /// An immutable string of bytes.
     Text = 6,
+    /// A weak reference.
+    Weak = 7,
 }
 
 impl ObjectKind {
@@ -60,6 +63,7 @@ impl ObjectKind {
             4 => Self::FloatArray,
             5 => Self::ByteArray,
             6 => Self::Text,
+            7 => Self::Weak,
             _ => return None,
         })
     }
@@ -129,7 +133,10 @@ pub(crate) const AGE_SHIFT: u32 = 9;
 /// The highest age: that many major collections, or more.
 pub(crate) const MAX_AGE: u64 = 7;
 
-/// The header of an array or a string.
+/// The bytes of a weak reference.
+pub(crate) const WEAK_BYTES: usize = 16;
+
+/// The header of an array, a string or a weak reference.
 pub(crate) const fn array_header(kind: ObjectKind) -> u64 {
     kind.header_byte() as u64
 }
@@ -206,6 +213,7 @@ impl Shape {
             ObjectKind::RefArray => (2 + length(), 2, length()),
             ObjectKind::IntArray | ObjectKind::FloatArray => (2 + length(), 2, 0),
             ObjectKind::ByteArray | ObjectKind::Text => (2 + length().div_ceil(8), 2, 0),
+            ObjectKind::Weak => (WEAK_BYTES / 8, 1, 0),
         };
         Some(Self {
             kind,

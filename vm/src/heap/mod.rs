@@ -18,7 +18,8 @@
 //!    set does not hold it; the write barrier looks at nothing else.
 //! 4. A minor collection empties the nursery: survivors are promoted all at once.
 //! 5. Large objects are born outside the nursery, in the remembered set when they have references.
-//! 6. Static objects (null, string constants) hold no references, and are never moved or freed.
+//! 6. Static objects (null, constants) refer to static objects only, and are never moved, freed or
+//!    changed.
 //!
 //! [`Heap::check`] walks the whole heap and asserts these.
 //!
@@ -32,9 +33,9 @@
 //!
 //! Allocated words are numbered from 0 on, large objects included ([`Heap::clock`]). A *watched*
 //! word is one that must not be allocated without asking: the limit is lowered to it, so that
-//! watching costs nothing until the word is reached. Tracked blocks are weak references that
-//! collections update (`weak.rs`); a census counts survivors by the source in their headers
-//! (`census.rs`).
+//! watching costs nothing until the word is reached. Tracked blocks are references that collections
+//! update and do not follow (`tracked.rs`), as are a program's weak references (`weak.rs`); a census
+//! counts survivors by the source in their headers (`census.rs`).
 
 mod allocate;
 mod census;
@@ -43,6 +44,7 @@ mod collect;
 mod layout;
 mod region;
 mod stats;
+mod tracked;
 mod weak;
 
 pub use stats::HeapStats;
@@ -51,7 +53,7 @@ pub(crate) use allocate::SMALL_LIMIT_BYTES;
 pub(crate) use census::Census;
 pub(crate) use collect::Phase;
 pub(crate) use layout::*;
-pub(crate) use weak::{Fate, Weak};
+pub(crate) use tracked::{Fate, Tracked};
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -148,7 +150,8 @@ pub(crate) struct Heap {
     pub(crate) attention: *const AtomicU32,
     config: HeapConfig,
     /// Tracked blocks.
-    pub(crate) weak: Weak,
+    pub(crate) tracked: Tracked,
+    weak: weak::WeakReferences,
     /// Counts of survivors by source, when they are asked for.
     pub(crate) census: Option<Box<Census>>,
     pub(crate) stats: HeapStats,
@@ -185,7 +188,8 @@ impl Heap {
             stress_countdown: 0,
             attention: std::ptr::null(),
             config,
-            weak: Weak::default(),
+            tracked: Tracked::default(),
+            weak: weak::WeakReferences::default(),
             census: None,
             stats: HeapStats::default(),
         };

@@ -1,176 +1,95 @@
-//! Weak references: the blocks that somebody tracks without keeping them alive.
+//! Weak references: objects of programs that refer to others without keeping them alive.
 //!
-//! A tracked block has an index that its tracker chooses. Each collection moves the reference along
-//! with the block, or notes that the block died. A minor collection looks at young blocks only, so
-//! its cost does not grow with what is tracked in the old space.
+//! What a weak reference refers to is older than it, and never changes but to null. So a minor
+//! collection looks at young weak references only.
 
-use super::layout::{LARGE, MARK};
+use super::Heap;
+use super::layout::*;
 
-/// What a collection did to a tracked block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// It left the nursery alive.
-    Promoted,
-    /// It is no more.
-    Died,
-}
-
-/// Tracked blocks, by index.
+/// All weak references that may be alive.
 #[derive(Debug, Default)]
-pub(crate) struct Weak {
-    slots: Vec<Slot>,
-    /// Indices of young blocks. One may stand here twice, or no longer be young: the slot knows.
-    young: Vec<u32>,
-    /// The indices that wait for the next large object: one for each profile that samples it.
-    next_large: Vec<u32>,
-    fates: Vec<(u32, Fate)>,
+pub(super) struct WeakReferences {
+    young: Vec<*mut u64>,
+    old: Vec<*mut u64>,
 }
 
-/// A tracked block: its address, and in the lowest bit whether it is in the nursery. 0 for none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Slot(usize);
-
-impl Slot {
-    const NONE: Self = Self(0);
-
-    fn block(self) -> Option<*mut u64> {
-        (self != Self::NONE).then_some((self.0 & !1) as *mut u64)
-    }
-
-    fn is_young(self) -> bool {
-        self.0 & 1 == 1
-    }
-}
-
-impl Weak {
-    /// Whether there is memory to track a block by this index, and for its fate.
-    #[inline]
-    pub(crate) fn has_room(&mut self, index: u32) -> bool {
-        ((index as usize) < self.slots.len() || self.add_slots(index))
-            && self.young.try_reserve(1).is_ok()
-            && self.next_large.try_reserve(1).is_ok()
-    }
-
-    /// Makes slots up to an index, unless there is no memory for them and for what collections may
-    /// do to their blocks: a block may be promoted and die in the same one.
-    #[cold]
-    #[inline(never)]
-    fn add_slots(&mut self, index: u32) -> bool {
-        let len = index as usize + 1;
-        let n_more = len - self.slots.len();
-        let has_room = self.slots.try_reserve(n_more).is_ok()
-            && self.fates.try_reserve(2 * len - self.fates.len()).is_ok();
-        if has_room {
-            self.slots.resize(len, Slot::NONE);
+impl Heap {
+    /// A new weak reference; `None` when a collection is due first.
+    pub(crate) fn try_weak(&mut self, to: Value, source: HeaderSource) -> Option<*mut u64> {
+        let object = self.try_small(WEAK_BYTES)?;
+        // SAFETY: the object's memory is ours alone and holds two words.
+        unsafe {
+            object.write(array_header(ObjectKind::Weak) | source.bits());
+            object.add(1).write(to.0);
         }
-        has_room
+        self.weak.young.push(object);
+        Some(object)
     }
 
-    /// Tracks a block in the nursery.
-    pub(crate) fn track(&mut self, index: u32, block: *mut u64) {
-        self.set(index, Slot(block as usize | 1));
-        self.young.push(index);
-    }
-
-    /// Tracks the large object that is allocated next.
-    pub(crate) fn track_next_large(&mut self, index: u32) {
-        self.set(index, Slot::NONE);
-        self.next_large.push(index);
-    }
-
-    /// Tracks a block no longer.
-    pub(crate) fn forget(&mut self, index: u32) {
-        if let Some(slot) = self.slots.get_mut(index as usize) {
-            *slot = Slot::NONE;
-        }
-        self.next_large.retain(|&next| next != index);
-    }
-
-    /// Forgets all blocks, and gives their memory back.
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
-    /// Gives what collections have done since this was asked last, in the order of the blocks.
-    pub(crate) fn take_fates(&mut self) -> Vec<(u32, Fate)> {
-        std::mem::take(&mut self.fates)
-    }
-
-    /// Takes the fates' memory, to use it again.
-    pub(crate) fn reuse_fates(&mut self, mut fates: Vec<(u32, Fate)>) {
-        fates.clear();
-        self.fates = fates;
-    }
-
-    /// How many bytes of memory this takes.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot>()
-            + self.young.capacity() * size_of::<u32>()
-            + self.fates.capacity() * size_of::<(u32, Fate)>()
-    }
-
-    fn set(&mut self, index: u32, slot: Slot) {
-        let index = index as usize;
-        if index >= self.slots.len() {
-            self.slots.resize(index + 1, Slot::NONE);
-        }
-        self.slots[index] = slot;
-    }
-
-    /// A large object was allocated.
-    pub(super) fn born_large(&mut self, block: *mut u64) {
-        while let Some(index) = self.next_large.pop() {
-            self.set(index, Slot(block as usize));
-        }
-    }
-
-    /// Updates young blocks at the end of a minor collection.
+    /// Updates young weak references at the end of a minor collection.
     ///
     /// # Safety
     /// The nursery stands as the collection left it.
-    pub(super) unsafe fn minor_is_over(&mut self) {
-        for place in 0..self.young.len() {
-            let index = self.young[place];
-            let slot = self.slots[index as usize];
-            if let Some(block) = slot.block()
-                && slot.is_young()
-            {
-                // SAFETY: the block was a whole object when it was tracked, and still is one or
-                // has been replaced by a forwarding address.
-                unsafe { self.update(index, block, true) };
+    pub(super) unsafe fn update_young_weak(&mut self) {
+        for object in std::mem::take(&mut self.weak.young) {
+            // SAFETY: the object was whole when it was listed, and still is one or has been
+            // replaced by a forwarding address.
+            if let Some(copy) = unsafe { forwarded(object) } {
+                // SAFETY: the copy is whole; the word behind its header is the reference.
+                let slot = unsafe { &mut *copy.add(1) };
+                let to = Value(*slot)
+                    .object()
+                    .filter(|&to| self.nursery.contains(to));
+                if let Some(to) = to {
+                    // SAFETY: as above, for what is referred to.
+                    let to = unsafe { forwarded(to) };
+                    *slot = to.map_or(Value::null(), Value::pointer).0;
+                }
+                self.weak.old.push(copy);
             }
         }
-        self.young.clear();
     }
 
-    /// Updates all blocks at the end of a major collection.
+    /// Updates all weak references at the end of a major collection.
     ///
     /// # Safety
     /// The nursery, from-space and large objects stand as the scan left them.
-    pub(super) unsafe fn major_is_over(&mut self) {
-        self.young.clear();
-        for index in 0..self.slots.len() {
-            let slot = self.slots[index];
-            if let Some(block) = slot.block() {
-                // SAFETY: as for a minor collection.
-                unsafe { self.update(index as u32, block, slot.is_young()) };
+    pub(super) unsafe fn update_weak(&mut self) {
+        let young = std::mem::take(&mut self.weak.young);
+        let old = std::mem::take(&mut self.weak.old);
+        for object in old.into_iter().chain(young) {
+            // SAFETY: as for a minor collection.
+            if let Some(copy) = unsafe { forwarded(object) } {
+                // SAFETY: the copy is whole; the word behind its header is the reference.
+                let slot = unsafe { &mut *copy.add(1) };
+                if let Some(to) = Value(*slot).object() {
+                    // SAFETY: as above, for what is referred to.
+                    *slot = unsafe { survivor(to) }
+                        .map_or(Value::null(), Value::pointer)
+                        .0;
+                }
+                self.weak.old.push(copy);
             }
         }
     }
+}
 
-    unsafe fn update(&mut self, index: u32, block: *mut u64, was_young: bool) {
-        // SAFETY: the caller passes a header or a forwarding address.
-        let header = unsafe { *block };
-        let is_forwarded = header & 1 == 0;
-        let slot = &mut self.slots[index as usize];
-        if is_forwarded {
-            *slot = Slot(header as usize);
-            if was_young {
-                self.fates.push((index, Fate::Promoted));
-            }
-        } else if header & (LARGE | MARK) != LARGE | MARK {
-            *slot = Slot::NONE;
-            self.fates.push((index, Fate::Died));
-        }
+/// Where an object of from-space has been copied to, if it is alive.
+unsafe fn forwarded(object: *mut u64) -> Option<*mut u64> {
+    // SAFETY: the caller passes a header or a forwarding address.
+    let header = unsafe { *object };
+    (header & 1 == 0).then_some(header as *mut u64)
+}
+
+/// Where an object is after a major collection, if it is alive.
+unsafe fn survivor(object: *mut u64) -> Option<*mut u64> {
+    // SAFETY: the caller passes a header or a forwarding address.
+    let header = unsafe { *object };
+    let stays =
+        header & 1 == 1 && (header & STATIC != 0 || header & (LARGE | MARK) == LARGE | MARK);
+    match stays {
+        true => Some(object),
+        // SAFETY: as above.
+        false => unsafe { forwarded(object) },
     }
 }

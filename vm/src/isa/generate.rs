@@ -38,6 +38,8 @@ fn random_operand(role: Role, next: &mut impl FnMut() -> u64) -> Operand {
         Role::Targets => Operand::Targets(random_list(next, |bits| bits as u32)),
         Role::FuncId => Operand::FuncId(next() as u32),
         Role::ConstId => Operand::ConstId(next() as u32),
+        Role::IntGlobal => Operand::IntGlobal(next() as u32),
+        Role::RefGlobal => Operand::RefGlobal(next() as u32),
         Role::HostId => Operand::HostId(next() as u32),
         Role::SourceRef => Operand::SourceRef(next() as u32),
         Role::Sig => {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
+use super::effects::Effects;
 use super::opcode::OPS;
 
 const INTRODUCTION: &str = "\
@@ -22,6 +23,13 @@ An op is its code, one byte, then its operands in the order below; numbers are l
 
 ";
 
+const EFFECTS: &str = "
+## Effects
+
+What an op may do besides writing its outputs and jumping to its targets. An op without any is pure.
+
+";
+
 /// The text of `docs/bytecode.md`.
 pub fn manual() -> String {
     let mut text = String::from(INTRODUCTION);
@@ -33,7 +41,13 @@ pub fn manual() -> String {
             let _ = writeln!(text, "| `{name}` |{meaning} |");
         }
     }
-    text.push_str("\n## Opcodes\n\n| code | mnemonic | operands | effect |\n|---|---|---|---|\n");
+    text.push_str(EFFECTS);
+    text.push_str("| word | meaning |\n|---|---|\n");
+    for (_, word, meaning) in Effects::ALL {
+        let _ = writeln!(text, "| {word} |{meaning} |");
+    }
+    text.push_str("\n## Opcodes\n\n| code | mnemonic | operands | does | effects |\n");
+    text.push_str("|---|---|---|---|---|\n");
     for info in OPS {
         let operands: Vec<String> = info
             .operands
@@ -48,10 +62,11 @@ pub fn manual() -> String {
         let doc = info.doc.trim().replace('|', "\\|");
         let _ = writeln!(
             text,
-            "| `{:#04x}` | `{}` | {} | {doc}{end} |",
+            "| `{:#04x}` | `{}` | {} | {doc}{end} | {} |",
             info.opcode as u8,
             info.mnemonic,
             operands.join(", "),
+            info.effects.words().collect::<Vec<_>>().join(", "),
         );
     }
     text

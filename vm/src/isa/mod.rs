@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `table` | the rows themselves |
 //! | `operand` | operand roles: encoding and access |
+//! | `effects` | what ops may do besides writing their outputs |
 //! | `opcode` | the opcode enum, its codes, mnemonics and documentation |
 //! | `op` | ops as values, from and to their operands, encoder |
 //! | `decode` | the checked decoder |
@@ -14,6 +15,7 @@
 //! without a machine to run it.
 
 mod decode;
+mod effects;
 mod generate;
 mod manual;
 mod op;
@@ -23,13 +25,14 @@ mod signature;
 mod table;
 
 pub use decode::{DecodeError, Reader, decode_one};
+pub use effects::Effects;
 pub use generate::random_op;
 pub use manual::manual;
 pub use op::Op;
 pub use opcode::{OPS, OpInfo, Opcode, OperandInfo};
 pub use operand::{
     Access, ConstId, Encoded, Field, Float64, FuncId, HostId, IIn, IOut, IRegs, IWindow, Int32,
-    Int64, MAX_LIST_REGISTERS, MAX_TARGETS, Operand, RIn, ROut, RRegs, RWindow, RegisterList, Role,
-    Sig, SourceRef, Tag, Target, TargetList, Targets,
+    Int64, IntGlobal, MAX_LIST_REGISTERS, MAX_TARGETS, Operand, RIn, ROut, RRegs, RWindow,
+    RefGlobal, RegisterList, Role, Sig, SourceRef, Tag, Target, TargetList, Targets,
 };
 pub use signature::Signature;

@@ -9,7 +9,7 @@ use super::table::for_each_op;
 
 macro_rules! define_ops {
     ($( $(#[doc = $doc:literal])+ $code:literal $mnemonic:ident = $name:ident
-        { $($operand:ident : $role:ident),* } $(-> $never:tt)? ; )+) => {
+        { $($operand:ident : $role:ident),* } $(-> $never:tt)? $(: $($effect:ident)+)? ; )+) => {
         /// One op with its operands.
         #[allow(missing_docs, reason = "the row's sentence explains its operands")]
         #[derive(Clone, Debug, PartialEq)]

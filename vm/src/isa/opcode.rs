@@ -1,6 +1,7 @@
 //! The opcode enum, and for each opcode what tools need to know of it.
 
-use super::operand::{Encoded, Role};
+use super::effects::{Effects, effect};
+use super::operand::{Access, Encoded, Role};
 use super::table::for_each_op;
 
 /// One operand's name and role, as the table's row gives them.
@@ -23,8 +24,48 @@ pub struct OpInfo {
     pub operands: &'static [OperandInfo],
     /// Whether control may go on to the next op.
     pub falls_through: bool,
+    /// What the op may do besides writing its outputs and jumping to its targets.
+    pub effects: Effects,
     /// The register-transfer sentence, in Markdown.
     pub doc: &'static str,
+}
+
+impl OpInfo {
+    /// Whether the op may jump: whether a role names offsets.
+    pub fn has_targets(&self) -> bool {
+        self.names(Role::Target) || self.names(Role::Targets)
+    }
+
+    /// Whether an operand has this role.
+    pub fn names(&self, role: Role) -> bool {
+        self.operands.iter().any(|operand| operand.role == role)
+    }
+
+    /// Whether the op does nothing but write its outputs, so that it can go when nobody reads them.
+    pub fn is_pure(&self) -> bool {
+        let others = Effects::of(&[
+            Effects::FAULTS,
+            Effects::ALLOCATES,
+            Effects::STORES,
+            Effects::CALLS,
+            Effects::PROFILES,
+        ]);
+        self.falls_through && !self.effects.has(others) && !self.has_targets()
+    }
+
+    /// How many registers the op names as written: its first operands.
+    pub fn n_written(&self) -> usize {
+        let operands = self.operands.iter();
+        operands
+            .take_while(|operand| operand.role.access() == Access::Write)
+            .count()
+    }
+
+    /// Whether an op of this kind may raise an exception, wherever it stands.
+    pub const fn may_raise(&self) -> bool {
+        self.effects
+            .has(Effects::of(&[Effects::FAULTS, Effects::ALLOCATES]))
+    }
 }
 
 macro_rules! falls_through {
@@ -38,7 +79,7 @@ macro_rules! falls_through {
 
 macro_rules! define_opcodes {
     ($( $(#[doc = $doc:literal])+ $code:literal $mnemonic:ident = $name:ident
-        { $($operand:ident : $role:ident),* } $(-> $never:tt)? ; )+) => {
+        { $($operand:ident : $role:ident),* } $(-> $never:tt)? $(: $($effect:ident)+)? ; )+) => {
         /// An opcode; its discriminant is the byte that stands in files.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -75,6 +116,7 @@ macro_rules! define_opcodes {
                                 role: <super::operand::$role as Encoded>::ROLE,
                             } ),* ],
                             falls_through: falls_through!($($never)?),
+                            effects: Effects::of(&[ $($(effect!($effect)),+)? ]),
                             doc: concat!($($doc),+),
                         };
                         &INFO

@@ -171,6 +171,10 @@ roles! {
     FuncId(u32, None);
     /// The index of a constant of the module.
     ConstId(u32, None);
+    /// The index of a global raw word of the module.
+    IntGlobal(u32, None);
+    /// The index of a global reference of the module.
+    RefGlobal(u32, None);
     /// The index of a host function that the module imports.
     HostId(u32, None);
     /// The index of a profiling source of the module.

@@ -10,11 +10,12 @@ use super::lower::Lowering;
 use crate::code::{NodeWord, Word};
 use crate::interp::handlers::call;
 use crate::interp::handlers::mode;
-use crate::isa::Op;
+use crate::isa::{Effects, Op};
 
 /// Whether a frame ends with the op, and another one takes its place.
 pub(super) fn is_tail_call(op: &Op) -> bool {
-    matches!(op, Op::TailCall { .. } | Op::TailCallClosure { .. })
+    let info = op.opcode().info();
+    info.effects.has(Effects::CALLS) && !info.falls_through
 }
 
 impl Lowering<'_> {

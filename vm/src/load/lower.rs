@@ -9,25 +9,27 @@ use super::elided::is_tail_call;
 use super::finish::Finish;
 use super::plan::{Leaves, Plan};
 use super::select::by_mode;
+use super::statics::{first_globals, make_statics};
 use super::{LoadConfig, LoadError};
 use crate::code::*;
-use crate::heap::{HeaderSource, Heap, OutOfMemory, Value};
+use crate::heap::{HeaderSource, Heap, Value};
 use crate::interp::handlers::{branch, call, mode};
 use crate::interp::slow;
-use crate::isa::Op;
-use crate::module::{Constant, Module};
+use crate::isa::{Effects, Op};
+use crate::module::Module;
 use crate::verify::{ControlStackId, FunctionFacts, VerifiedModule};
 
-/// Lowers all functions of a module. String constants are made in `heap`.
+/// Lowers all functions of a module. Constants are made in `heap`.
 pub(crate) fn lower(
     module: VerifiedModule,
     config: LoadConfig<'_>,
     heap: &mut Heap,
 ) -> Result<Program, LoadError> {
-    let texts = make_texts(&module, heap).map_err(LoadError::OutOfMemory)?;
     let count = module.functions.len() as u32;
     let mut functions: Box<[_]> = (0..count).map(LoadedFunction::unloaded).collect();
     let addresses: Vec<*const LoadedFunction> = functions.iter().map(ptr::from_ref).collect();
+    let statics = make_statics(&module, &addresses, heap).map_err(LoadError::OutOfMemory)?;
+    let globals = first_globals(&module, &statics);
     let plans: Vec<Plan> = module
         .functions
         .iter()
@@ -66,7 +68,7 @@ pub(crate) fn lower(
             facts,
             plan,
             config,
-            texts: &texts,
+            statics: &statics,
             functions: &addresses,
             entry_sources: &entry_sources,
             function: index,
@@ -121,6 +123,7 @@ pub(crate) fn lower(
         mode: config.mode(),
         callback_return,
         caught: Vec::new(),
+        globals,
         caller_sites: Default::default(),
         events_handler: slow::handle_events,
     })
@@ -162,15 +165,6 @@ fn stubs(config: LoadConfig<'_>, sink: NodeWord) -> (Vec<Word>, Vec<u32>) {
     (code, node_words)
 }
 
-/// String constants as static objects; other constants stay where they are.
-fn make_texts(module: &Module, heap: &mut Heap) -> Result<Vec<Value>, OutOfMemory> {
-    let make = |constant: &Constant| match constant {
-        Constant::Text(bytes) => heap.static_text(bytes),
-        _ => Ok(Value::ZERO),
-    };
-    module.constants.iter().map(make).collect()
-}
-
 pub(super) fn op_word(handler: Handler, [a, b, c, d]: [u8; 4], e: i32) -> Word {
     Word {
         op: OpWord {
@@ -196,7 +190,7 @@ pub(super) struct Lowering<'a> {
     pub(super) facts: &'a FunctionFacts,
     pub(super) plan: &'a Plan,
     pub(super) config: LoadConfig<'a>,
-    pub(super) texts: &'a [Value],
+    pub(super) statics: &'a [Value],
     pub(super) functions: &'a [*const LoadedFunction],
     entry_sources: &'a [Option<SourceId>],
     function: usize,
@@ -283,7 +277,7 @@ impl<'a> Lowering<'a> {
         let follows_jump = position
             .checked_sub(1)
             .and_then(|before| self.kept_op(before));
-        let is_after_jump = follows_jump.is_none_or(has_targets);
+        let is_after_jump = follows_jump.is_none_or(may_leave);
         is_after_jump || !self.plan.may_follow(self.plan.kept[position])
     }
 
@@ -463,15 +457,11 @@ pub(super) fn is_source(opened: Option<SourceId>) -> bool {
 
 /// Whether the op is there for profiles only.
 fn is_profiling(op: &Op) -> bool {
-    matches!(op, Op::Enter { .. } | Op::Leave { .. })
+    op.opcode().info().effects.has(Effects::PROFILES)
 }
 
-fn has_targets(op: &Op) -> bool {
-    !op.opcode().info().falls_through
-        || op.operands().iter().any(|operand| {
-            matches!(
-                operand,
-                crate::isa::Operand::Target(_) | crate::isa::Operand::Targets(_)
-            )
-        })
+/// Whether control may go elsewhere than to the next op.
+fn may_leave(op: &Op) -> bool {
+    let info = op.opcode().info();
+    !info.falls_through || info.has_targets()
 }

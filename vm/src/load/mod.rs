@@ -12,8 +12,10 @@ mod elided;
 mod finish;
 mod fuse;
 mod lower;
+mod pack;
 mod plan;
 mod select;
+mod statics;
 
 use profiler::{Kind, Node, Profile, SourceId};
 

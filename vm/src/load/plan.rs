@@ -4,7 +4,7 @@
 //! done by its callers, and a Leave before an exit by the return; only those in between stay, and
 //! of those not the ones whose source the profile leaves out.
 
-use crate::isa::{Op, Operand, SourceRef};
+use crate::isa::{Effects, Op, Operand, SourceRef};
 use crate::module::Function;
 use crate::verify::{ControlStackId, FunctionFacts};
 use profiler::SourceId;
@@ -185,15 +185,5 @@ struct Run {
 }
 
 fn is_leave_or_move(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Leave { .. }
-            | Op::Mov { .. }
-            | Op::RMov { .. }
-            | Op::Int { .. }
-            | Op::Float { .. }
-            | Op::Null { .. }
-            | Op::Imm { .. }
-            | Op::Text { .. }
-    )
+    matches!(op, Op::Leave { .. }) || op.opcode().info().effects.has(Effects::MOVES)
 }

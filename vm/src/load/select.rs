@@ -3,13 +3,13 @@
 use profiler::SourceId;
 
 use super::Charge;
-use super::elided::is_tail_call;
 use super::lower::{Callee, Lowering};
+use super::pack::Packed;
 use crate::code::{Handler, Mode, signature_word};
 use crate::heap::{ObjectKind, Value};
 use crate::interp::handlers::record::list_words;
 use crate::interp::handlers::{
-    arithmetic as int, array, branch, call, charge, float, mode, record, text,
+    arithmetic as int, array, branch, call, charge, float, global, mode, record, reference, text,
 };
 use crate::isa::*;
 use crate::module::Constant;
@@ -72,12 +72,14 @@ macro_rules! by_charge {
     };
 }
 
-/// Words of `dst, src, src`; of `dst, src`; of `dst, src, imm`; of a comparison and jump.
+/// The words of ops that are alike: what their roles do not say.
 macro_rules! select_families {
     ($self:ident, $op:ident;
-     binary { $($binary:ident => $binary_handler:path,)+ }
-     unary { $($unary:ident => $unary_handler:path,)+ }
-     imm { $($imm:ident => $imm_handler:path,)+ }
+     plain { $($plain:ident => $plain_handler:path,)+ }
+     allocate { $($allocate:ident => $allocate_handler:path,)+ }
+     wide { $($wide_op:ident => $wide_handler:path,)+ }
+     fill { $($fill:ident => $fill_handler:path, $fill_kind:ident,)+ }
+     array { $($array:ident => $array_handler:path, $kind:ident,)+ }
      jump { $($jump:ident => $jump_module:ident::$jump_handler:ident,)+ }
      jump_imm {
          $($jump_imm:ident => $small_module:ident::$small:ident,
@@ -85,16 +87,30 @@ macro_rules! select_families {
      }
      $($pattern:pat => $body:expr,)+) => {
         match $op {
-            $( Op::$binary { dst, lhs, rhs } => {
-                $self.emit($binary_handler, [dst.0, lhs.0, rhs.0, 0], 0);
+            $( Op::$plain { .. } => $self.emit_packed($plain_handler, $op), )+
+            $( Op::$allocate { .. } => {
+                $self.publish_current();
+                let Packed { letters, .. } = Packed::new($op);
+                $self.emit($allocate_handler, letters, $self.header_source());
             } )+
-            $( Op::$unary { dst, src } => $self.emit($unary_handler, [dst.0, src.0, 0, 0], 0), )+
-            $( Op::$imm { dst, lhs, rhs } => {
-                $self.emit($imm_handler, [dst.0, lhs.0, 0, 0], rhs.0);
+            $( Op::$wide_op { dst, lhs, rhs } => {
+                $self.emit($wide_handler, [dst.0, lhs.0, 0, 0], 0);
+                $self.emit_data(rhs.0.to_bits(), 0);
             } )+
-            $( Op::$jump { lhs, rhs, target } => {
+            $( Op::$fill { .. } => {
+                let Packed { letters, .. } = Packed::new($op);
+                let kind = ObjectKind::$fill_kind.header_byte();
+                $self.emit($fill_handler, letters, kind as i32);
+            } )+
+            $( Op::$array { .. } => {
+                $self.publish_current();
+                let Packed { letters: [a, b, c, _], .. } = Packed::new($op);
+                let kind = ObjectKind::$kind.header_byte();
+                $self.emit($array_handler, [a, b, c, kind], $self.header_source());
+            } )+
+            $( Op::$jump { target, .. } => {
                 let handler = twin!($jump_module::$jump_handler, $self.is_back(target.0));
-                $self.emit_jump(handler, [lhs.0, rhs.0, 0, 0], target.0);
+                $self.emit_packed(handler, $op);
             } )+
             $( Op::$jump_imm { lhs, rhs, target } => {
                 let back = $self.is_back(target.0);
@@ -116,70 +132,88 @@ macro_rules! select_families {
     };
 }
 
-/// Whether an op allocates by a function that charges whoever is published.
-fn allocates_elsewhere(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Data { .. }
-            | Op::NewR { .. }
-            | Op::NewI { .. }
-            | Op::NewF { .. }
-            | Op::NewB { .. }
-            | Op::Cat { .. }
-            | Op::SubStr { .. }
-            | Op::StrOfInt { .. }
-            | Op::StrOfFloat { .. }
-            | Op::StrOfBytes { .. }
-            | Op::CallHost { .. }
-    )
-}
-
 impl Lowering<'_> {
     /// Writes the words of one op.
     pub(super) fn select(&mut self, op: &Op) {
-        if is_tail_call(op) {
-            self.count_elided();
-        }
-        let is_published = self.config.mode() != Mode::Off;
-        if self.config.charge() == Charge::Fixed && !is_published && allocates_elsewhere(op) {
-            let node = self.current_node();
-            self.emit(call::leave_node, [0; 4], 0);
-            self.emit_nodes(node, node);
-        }
-        let source = self.header_source();
         select_families! { self, op;
-            binary {
-                Add => int::add, Sub => int::sub, Mul => int::mul,
+            plain {
+                Mov => int::mov, RMov => int::rmov, ToImm => reference::to_imm,
+                OfImm => reference::of_imm,
+                Add => int::add, Sub => int::sub, Mul => int::mul, Neg => int::neg,
+                AddImm => int::add_imm, MulImm => int::mul_imm, RSubImm => int::rsub_imm,
                 AddOvf => int::add_ovf, SubOvf => int::sub_ovf, MulOvf => int::mul_ovf,
+                NegOvf => int::neg_ovf, AddOvfImm => int::add_ovf_imm,
+                MulOvfImm => int::mul_ovf_imm, RSubOvfImm => int::rsub_ovf_imm,
+                AddCarry => int::add_carry, SubBorrow => int::sub_borrow,
+                MulHi => int::mul_hi, UMulHi => int::umul_hi,
                 Quot => int::quot, Rem => int::rem, Div => int::div, Modulo => int::modulo,
                 UDiv => int::udiv, URem => int::urem,
-                And => int::and, Or => int::or, Xor => int::xor,
+                QuotImm => int::quot_imm, RemImm => int::rem_imm, DivImm => int::div_imm,
+                ModuloImm => int::modulo_imm, UDivImm => int::udiv_imm, URemImm => int::urem_imm,
+                And => int::and, Or => int::or, Xor => int::xor, Not => int::not,
                 Shl => int::shl, Shr => int::shr, Sar => int::sar,
+                AndImm => int::and_imm, OrImm => int::or_imm, XorImm => int::xor_imm,
+                ShlImm => int::shl_imm, ShrImm => int::shr_imm, SarImm => int::sar_imm,
+                Popcount => int::popcount, Clz => int::clz, Ctz => int::ctz,
                 Eq => int::eq, Ne => int::ne, Lt => int::lt, Le => int::le,
                 Ult => int::ult, Ule => int::ule,
+                EqImm => int::eq_imm, NeImm => int::ne_imm, LtImm => int::lt_imm,
+                LeImm => int::le_imm, GtImm => int::gt_imm, GeImm => int::ge_imm,
+                Same => reference::same, IsNull => reference::is_null, IsImm => reference::is_imm,
+                GetKind => reference::kind, GetSig => reference::sig,
+                TAdd => reference::tadd, TSub => reference::tsub, TMul => reference::tmul,
+                TAddImm => reference::tadd_imm,
                 FEq => float::feq, FLt => float::flt, FLe => float::fle,
                 FAdd => float::fadd, FSub => float::fsub, FMul => float::fmul, FDiv => float::fdiv,
-            }
-            unary {
-                Mov => int::mov, Neg => int::neg, NegOvf => int::neg_ovf, Not => int::not,
-                Popcount => int::popcount, Clz => int::clz, Ctz => int::ctz,
                 FNeg => float::fneg, FAbs => float::fabs, FSqrt => float::fsqrt,
                 FFloor => float::ffloor, FCeil => float::fceil, FTrunc => float::ftrunc,
                 FRound => float::fround, FSingle => float::fsingle,
                 IToF => float::itof, FToI => float::ftoi,
+                LdR => record::ld_r, LdI => record::ld_i, StR => record::st_r, StI => record::st_i,
+                GetTag => record::tag, CapR => record::cap_r, CapI => record::cap_i,
+                GetR => array::get_r, GetI => array::get_i, GetF => array::get_f,
+                GetB => array::get_b, SetR => array::set_r, SetI => array::set_i,
+                SetF => array::set_f, SetB => array::set_b, Len => array::len,
+                GetRImm => array::get_r_imm, GetIImm => array::get_i_imm,
+                GetFImm => array::get_f_imm, GetBImm => array::get_b_imm,
+                SetRImm => array::set_r_imm, SetIImm => array::set_i_imm,
+                SetFImm => array::set_f_imm, SetBImm => array::set_b_imm,
+                StCapR => record::st_cap_r, StCapI => record::st_cap_i,
+                Copy => array::copy, Cmp => text::cmp, Find => text::find, Hash => text::hash,
+                PutInt => text::put_int,
+                IntOfStr => text::int_of_str, FloatOfStr => text::float_of_str,
+                LdGI => global::ld_gi, LdGR => global::ld_gr, StGI => global::st_gi,
+                StGR => global::st_gr, LdWeak => record::ld_weak,
+                Raise => call::raise, MatchFail => call::match_fail,
             }
-            imm {
-                AddImm => int::add_imm, MulImm => int::mul_imm, RSubImm => int::rsub_imm,
-                AddOvfImm => int::add_ovf_imm, AndImm => int::and_imm, OrImm => int::or_imm,
-                XorImm => int::xor_imm, ShlImm => int::shl_imm, ShrImm => int::shr_imm,
-                SarImm => int::sar_imm,
+            allocate {
+                Cat => text::cat, SubStr => text::sub_str, StrOfInt => text::str_of_int,
+                StrOfFloat => text::str_of_float, StrOfBytes => text::str_of_bytes,
+            }
+            wide {
+                FAddImm => float::fadd_imm, FRSubImm => float::frsub_imm,
+                FMulImm => float::fmul_imm, FDivImm => float::fdiv_imm,
+                FRDivImm => float::frdiv_imm,
+            }
+            fill {
+                FillR => array::fill, RefArray, FillI => array::fill, IntArray,
+                FillF => array::fill, FloatArray, FillB => array::fill, ByteArray,
+            }
+            array {
+                NewR => array::new_r, RefArray, NewI => array::new_i, IntArray,
+                NewF => array::new_f, FloatArray, NewB => array::new_b, ByteArray,
             }
             jump {
+                Jmp => branch::jmp,
                 Jeq => branch::jeq, Jne => branch::jne, Jlt => branch::jlt,
                 Jle => branch::jle, Jgt => branch::jgt, Jge => branch::jge,
                 Jult => branch::jult, Jule => branch::jule,
                 JFEq => branch::jfeq, JFNe => branch::jfne, JFLt => branch::jflt,
                 JFLe => branch::jfle, JFNLt => branch::jfnlt, JFNLe => branch::jfnle,
+                JNull => branch::jnull, JNonNull => branch::jnonnull, JImm => branch::jimm,
+                JSame => branch::jsame, JTLt => reference::jtlt, JTLe => reference::jtle,
+                JTag => reference::jtag, JNTag => reference::jntag,
+                JStrEq => text::jstreq, JStrNe => text::jstrne,
             }
             jump_imm {
                 JeqImm => branch::jeq_imm, branch::jeq_wide,
@@ -189,155 +223,64 @@ impl Lowering<'_> {
                 JgtImm => branch::jgt_imm, branch::jgt_wide,
                 JgeImm => branch::jge_imm, branch::jge_wide,
             }
-            Op::RMov { dst, src } => self.emit(int::rmov, [r(dst.0), r(src.0), 0, 0], 0),
             Op::Int { dst, value } => self.int(dst.0, value.0),
             Op::Float { dst, value } => self.int(dst.0, value.0.to_bits() as i64),
             Op::Null { dst } => self.constant(dst, Value::null()),
             Op::Imm { dst, value } => self.constant(dst, Value((value.0 as i64 as u64) << 1)),
-            Op::Text { dst, constant } => self.constant(dst, self.texts[constant.0 as usize]),
+            Op::Text { dst, constant } | Op::Constant { dst, constant } => {
+                self.constant(dst, self.statics[constant.0 as usize]);
+            },
             Op::Data { dst, constant } => self.data(dst.0, constant.0),
-            Op::ToImm { dst, src } => self.emit(int::to_imm, [r(dst.0), src.0, 0, 0], 0),
-            Op::OfImm { dst, src } => self.emit(int::of_imm, [dst.0, r(src.0), 0, 0], 0),
             Op::SExt { dst, src, bits } => self.emit(int::sext, [dst.0, src.0, 0, 0], 64 - bits.0),
             Op::ZExt { dst, src, bits } => self.emit(int::zext, [dst.0, src.0, 0, 0], 64 - bits.0),
-            Op::Same { dst, lhs, rhs } => {
-                self.emit(int::same, [dst.0, r(lhs.0), r(rhs.0), 0], 0);
+            Op::Switch { index, targets } => {
+                self.switch(branch::switch, [index.0, 0, 0, 0], &targets.0);
             },
-            Op::IsNull { dst, src } => self.emit(int::is_null, [dst.0, r(src.0), 0, 0], 0),
-            Op::IsImm { dst, src } => self.emit(int::is_imm, [dst.0, r(src.0), 0, 0], 0),
-            Op::Jmp { target } => {
-                let handler = twin!(branch::jmp, self.is_back(target.0));
-                self.emit_jump(handler, [0; 4], target.0);
+            Op::SwitchTag { src, n_imms, targets } => {
+                let [low, high] = n_imms.0.to_le_bytes();
+                self.switch(reference::switch_tag, [r(src.0), 0, low, high], &targets.0);
             },
-            Op::JNull { src, target } => {
-                let handler = twin!(branch::jnull, self.is_back(target.0));
-                self.emit_jump(handler, [r(src.0), 0, 0, 0], target.0);
-            },
-            Op::JNonNull { src, target } => {
-                let handler = twin!(branch::jnonnull, self.is_back(target.0));
-                self.emit_jump(handler, [r(src.0), 0, 0, 0], target.0);
-            },
-            Op::JImm { src, target } => {
-                let handler = twin!(branch::jimm, self.is_back(target.0));
-                self.emit_jump(handler, [r(src.0), 0, 0, 0], target.0);
-            },
-            Op::JSame { lhs, rhs, target } => {
-                let handler = twin!(branch::jsame, self.is_back(target.0));
-                self.emit_jump(handler, [r(lhs.0), r(rhs.0), 0, 0], target.0);
-            },
-            Op::Switch { index, targets } => self.switch(index.0, &targets.0),
             Op::New { dst, tag, refs, ints } => self.new_record(dst.0, tag.0, &refs.0, &ints.0),
-            Op::LdR { dst, record, field } => {
-                self.emit(record::ld_r, [r(dst.0), r(record.0), field.0, 0], 0);
-            },
-            Op::LdI { dst, record, field } => {
-                self.emit(record::ld_i, [dst.0, r(record.0), field.0, 0], 0);
-            },
-            Op::StR { record, field, src } => {
-                self.emit(record::st_r, [r(record.0), field.0, r(src.0), 0], 0);
-            },
-            Op::StI { record, field, src } => {
-                self.emit(record::st_i, [r(record.0), field.0, src.0, 0], 0);
-            },
-            Op::GetTag { dst, record } => self.emit(record::tag, [dst.0, r(record.0), 0, 0], 0),
-            Op::NewR { dst, length, fill } => {
-                let kind = ObjectKind::RefArray.header_byte();
-                self.emit(array::new_r, [r(dst.0), length.0, r(fill.0), kind], source);
-            },
-            Op::NewI { dst, length, fill } => {
-                let kind = ObjectKind::IntArray.header_byte();
-                self.emit(array::new_i, [r(dst.0), length.0, fill.0, kind], source);
-            },
-            Op::NewF { dst, length, fill } => {
-                let kind = ObjectKind::FloatArray.header_byte();
-                self.emit(array::new_f, [r(dst.0), length.0, fill.0, kind], source);
-            },
-            Op::NewB { dst, length, fill } => {
-                let kind = ObjectKind::ByteArray.header_byte();
-                self.emit(array::new_b, [r(dst.0), length.0, fill.0, kind], source);
-            },
-            Op::GetR { dst, array, index } => {
-                self.emit(array::get_r, [r(dst.0), r(array.0), index.0, 0], 0);
-            },
-            Op::GetI { dst, array, index } => {
-                self.emit(array::get_i, [dst.0, r(array.0), index.0, 0], 0);
-            },
-            Op::GetF { dst, array, index } => {
-                self.emit(array::get_f, [dst.0, r(array.0), index.0, 0], 0);
-            },
-            Op::GetB { dst, array, index } => {
-                self.emit(array::get_b, [dst.0, r(array.0), index.0, 0], 0);
-            },
-            Op::SetR { array, index, src } => {
-                self.emit(array::set_r, [r(array.0), index.0, r(src.0), 0], 0);
-            },
-            Op::SetI { array, index, src } => {
-                self.emit(array::set_i, [r(array.0), index.0, src.0, 0], 0);
-            },
-            Op::SetF { array, index, src } => {
-                self.emit(array::set_f, [r(array.0), index.0, src.0, 0], 0);
-            },
-            Op::SetB { array, index, src } => {
-                self.emit(array::set_b, [r(array.0), index.0, src.0, 0], 0);
-            },
-            Op::Len { dst, array } => self.emit(array::len, [dst.0, r(array.0), 0, 0], 0),
-            Op::Copy { dst, dst_index, src, src_index, count } => {
-                let operands = [r(dst.0), dst_index.0, r(src.0), src_index.0];
-                self.emit(array::copy, operands, count.0 as i32);
-            },
-            Op::Cat { dst, lhs, rhs } => {
-                self.emit(text::cat, [r(dst.0), r(lhs.0), r(rhs.0), 0], source);
-            },
-            Op::Cmp { dst, lhs, rhs } => self.emit(text::cmp, [dst.0, r(lhs.0), r(rhs.0), 0], 0),
-            Op::SubStr { dst, src, index, count } => {
-                self.emit(text::sub_str, [r(dst.0), r(src.0), index.0, count.0], source);
-            },
-            Op::StrOfInt { dst, src } => {
-                self.emit(text::str_of_int, [r(dst.0), src.0, 0, 0], source);
-            },
-            Op::StrOfFloat { dst, src } => {
-                self.emit(text::str_of_float, [r(dst.0), src.0, 0, 0], source);
-            },
-            Op::IntOfStr { dst, ok, src } => {
-                self.emit(text::int_of_str, [dst.0, ok.0, r(src.0), 0], 0);
-            },
-            Op::FloatOfStr { dst, ok, src } => {
-                self.emit(text::float_of_str, [dst.0, ok.0, r(src.0), 0], 0);
-            },
-            Op::StrOfBytes { dst, src } => {
-                self.emit(text::str_of_bytes, [r(dst.0), r(src.0), 0, 0], source);
+            Op::NewWeak { dst, src } => {
+                let handler = by_charge!(record::weak, self.config.charge());
+                self.emit(handler, [r(dst.0), r(src.0), 0, 0], self.header_source());
+                self.emit_charged();
             },
             Op::Closure { dst, function, refs, ints } => {
                 self.closure(dst.0, function.0, &refs.0, &ints.0);
-            },
-            Op::CapR { dst, closure, field } => {
-                self.emit(record::cap_r, [r(dst.0), r(closure.0), field.0, 0], 0);
-            },
-            Op::CapI { dst, closure, field } => {
-                self.emit(record::cap_i, [dst.0, r(closure.0), field.0, 0], 0);
             },
             Op::Call { function, ints, refs } => self.call(function.0, ints.0, refs.0),
             Op::CallClosure { closure, sig, ints, refs } => {
                 self.call_closure(closure.0, sig.0, ints.0, refs.0);
             },
-            Op::CallHost { host, ints, refs } => {
-                self.emit(call::call_host, [ints.0, refs.0, 0, 0], host.0 as i32);
+            Op::CallHost { .. } => {
+                self.publish_current();
+                self.emit_packed(call::call_host, op);
             },
             Op::TailCall { function } => self.tail_call(function.0),
-            Op::TailCallClosure { closure, sig } => {
-                let (mode, counts) = (self.config.mode(), self.config.counts());
-                let handler = by_mode!(call::tail_call_closure, mode, counts);
-                let operands = [0, 0, r(closure.0), r(sig.0.ref_params)];
-                self.emit(handler, operands, signature_word(sig.0) as i32);
-                if mode == Mode::Stack {
-                    self.emit_context(SourceId::UNKNOWN);
-                }
-            },
+            Op::TailCallClosure { closure, sig } => self.tail_call_closure(closure.0, sig.0),
             Op::Ret {} => self.emit(by_mode!(call::ret, self.config.mode()), [0; 4], 0),
-            Op::Raise { exception } => self.emit(call::raise, [r(exception.0), 0, 0, 0], 0),
-            Op::MatchFail {} => self.emit(call::match_fail, [0; 4], 0),
             Op::Enter { source } => self.enter(SourceId(source.0)),
             Op::Leave { .. } => self.leave(),
+        }
+    }
+
+    /// The word of an op whose operands stand where their roles say.
+    fn emit_packed(&mut self, handler: Handler, op: &Op) {
+        let packed = Packed::new(op);
+        match packed.target {
+            Some(target) => self.emit_jump(handler, packed.letters, target),
+            None => self.emit(handler, packed.letters, packed.e),
+        }
+    }
+
+    /// Publishes who is current before an op that allocates by a function, which charges whoever is
+    /// published, where calls do not publish anybody.
+    fn publish_current(&mut self) {
+        if self.config.charge() == Charge::Fixed && self.config.mode() == Mode::Off {
+            let node = self.current_node();
+            self.emit(call::leave_node, [0; 4], 0);
+            self.emit_nodes(node, node);
         }
     }
 
@@ -357,6 +300,7 @@ impl Lowering<'_> {
     }
 
     fn data(&mut self, dst: u8, constant: u32) {
+        self.publish_current();
         let (kind, address, length) = match &self.module.constants[constant as usize] {
             Constant::Text(bytes) | Constant::Bytes(bytes) => {
                 (ObjectKind::ByteArray, bytes.as_ptr(), bytes.len())
@@ -365,6 +309,9 @@ impl Lowering<'_> {
             Constant::Floats(values) => {
                 (ObjectKind::FloatArray, values.as_ptr().cast(), values.len())
             }
+            Constant::Refs(_) | Constant::Record { .. } | Constant::Closure { .. } => {
+                unreachable!("the verifier lets `data` name arrays of numbers only")
+            }
         };
         let operands = [r(dst), 0, 0, kind.header_byte()];
         self.emit(array::data, operands, self.header_source());
@@ -372,8 +319,8 @@ impl Lowering<'_> {
     }
 
     /// A table of jumps stands behind the word, and behind it the op that comes next.
-    fn switch(&mut self, index: u8, targets: &[u32]) {
-        self.emit(branch::switch, [index, 0, 0, 0], targets.len() as i32);
+    fn switch(&mut self, handler: Handler, operands: [u8; 4], targets: &[u32]) {
+        self.emit(handler, operands, targets.len() as i32);
         for &target in targets {
             self.emit_jump(branch::jmp::<false>, [0; 4], target);
         }
@@ -477,6 +424,7 @@ impl Lowering<'_> {
     }
 
     fn tail_call(&mut self, function: u32) {
+        self.count_elided();
         if !self.is_profiled() {
             return self.emit_call(call::tail_call, [0; 4], function);
         }
@@ -484,6 +432,17 @@ impl Lowering<'_> {
         let handler = by_mode!(call::tail_call_profiled, callee.mode, callee.is_counted);
         self.emit_call(handler, [0; 4], function);
         self.emit_callee(callee);
+    }
+
+    fn tail_call_closure(&mut self, closure: u8, sig: Signature) {
+        self.count_elided();
+        let (mode, counts) = (self.config.mode(), self.config.counts());
+        let handler = by_mode!(call::tail_call_closure, mode, counts);
+        let operands = [0, 0, r(closure), r(sig.ref_params)];
+        self.emit(handler, operands, signature_word(sig) as i32);
+        if mode == Mode::Stack {
+            self.emit_context(SourceId::UNKNOWN);
+        }
     }
 
     fn enter(&mut self, source: SourceId) {

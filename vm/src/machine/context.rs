@@ -9,7 +9,7 @@ use profiler::{CurrentCell, Node, ProfileData, SourceId};
 
 use super::snapshot::SnapshotAction;
 use super::{Exit, Fault, Machine, Obstacle, Resume, Stack};
-use crate::code::{Frame, Pc, Program};
+use crate::code::{Frame, Globals, Pc, Program};
 use crate::heap::{Heap, OutOfMemory, Value};
 use crate::memprof::{Figures, Memprof};
 use crate::units::Units;
@@ -22,6 +22,8 @@ pub(crate) struct Context {
     pub(crate) control: Control,
     pub(crate) profiling: Profiling,
     pub(crate) roots: Roots,
+    /// What the program's globals hold. The references are roots.
+    pub(crate) globals: Globals,
     pub(crate) stack: Stack,
     pub(crate) program: *mut Program,
 }

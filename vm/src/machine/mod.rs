@@ -34,7 +34,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use profiler::Node;
 
 use crate::code::{Frame, Handler, OpWord, Pc};
-use crate::heap::{KIND_MASK, ObjectKind, Value};
+use crate::heap::{KIND_MASK, ObjectKind, STATIC, Value};
 
 /// The bit of the attention word that asks for a snapshot. The lowest eight hold the number of a
 /// signal that asks for the end.
@@ -230,24 +230,36 @@ impl Machine {
         }
     }
 
-    /// The slot of element `i[index]` of the array `r[operand]` with elements of `T`, or the
-    /// fault of a wrong kind or index.
+    /// The slot of an element of the array `r[operand]` with elements of `T`, or the fault of a
+    /// wrong kind or index.
     #[inline(always)]
     pub(crate) unsafe fn element<T>(
         self,
         operand: u8,
         kind: ObjectKind,
-        index: u8,
+        index: u64,
     ) -> Result<*mut T, Fault> {
         unsafe {
-            let Some(array) = self.object(operand, kind) else {
-                return Err(Fault::WrongKind);
-            };
-            let index = self.i(index);
-            if index >= *array.add(1) {
-                return Err(Fault::IndexOutOfBounds);
+            match self.object(operand, kind) {
+                Some(array) => element_of(array, index),
+                None => Err(Fault::WrongKind),
             }
-            Ok(array.add(2).cast::<T>().add(index as usize))
+        }
+    }
+
+    /// The same of an array that may be written: constants may not.
+    #[inline(always)]
+    pub(crate) unsafe fn element_to_write<T>(
+        self,
+        operand: u8,
+        kind: ObjectKind,
+        index: u64,
+    ) -> Result<*mut T, Fault> {
+        unsafe {
+            match self.r(operand).object() {
+                Some(array) if is_writable(array, kind) => element_of(array, index),
+                _ => Err(Fault::WrongKind),
+            }
         }
     }
 
@@ -273,5 +285,25 @@ impl Machine {
     #[inline(always)]
     pub(crate) unsafe fn charge(self, bytes: usize) {
         unsafe { (*self.current()).charge_bytes(bytes as u64) }
+    }
+}
+
+/// Whether an object is of a kind, and no constant.
+#[inline(always)]
+pub(crate) unsafe fn is_writable(object: *mut u64, kind: ObjectKind) -> bool {
+    const MASK: u32 = KIND_MASK as u32 | STATIC as u32;
+    // SAFETY: the caller passes an object.
+    unsafe { *object as u32 & MASK == kind.header_byte() as u32 }
+}
+
+/// The slot of an element of an array with elements of `T`, or the fault of a wrong index.
+#[inline(always)]
+unsafe fn element_of<T>(array: *mut u64, index: u64) -> Result<*mut T, Fault> {
+    // SAFETY: the caller passes an array with such elements, which its second word counts.
+    unsafe {
+        if index >= *array.add(1) {
+            return Err(Fault::IndexOutOfBounds);
+        }
+        Ok(array.add(2).cast::<T>().add(index as usize))
     }
 }

@@ -147,7 +147,7 @@ impl Memprof {
             + self.events.capacity() * size_of::<Event>()
             + self.calls.memory_bytes()
             + self.stack.memory_bytes()
-            + heap.weak.memory_bytes()
+            + heap.tracked.memory_bytes()
     }
 
     /// The heap has been replaced by an empty one: all blocks in it are gone, and with them the
@@ -170,7 +170,7 @@ impl Memprof {
             return;
         }
         self.entries = Entries::default();
-        heap.weak.clear();
+        heap.tracked.clear();
         if self.events.is_empty() {
             self.events = VecDeque::new();
         }

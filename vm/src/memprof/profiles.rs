@@ -395,7 +395,7 @@ impl Memprof {
         entry.state.is_untracked = true;
         let is_over = entry.state.n_events == 0;
         self.entries.set_value(index, 0);
-        heap.weak.forget(index);
+        heap.tracked.forget(index);
         if is_over {
             self.entries.remove(index);
         }

@@ -94,7 +94,7 @@ impl Memprof {
                         let n_events = 3 * entries.n_slots();
                         entries.has_room_for_values() && self.events.try_reserve(n_events).is_ok()
                     };
-                    heap.weak.has_room(index)
+                    heap.tracked.has_room(index)
                         && (!state.has_closures() || has_room(&mut self.entries))
                 });
                 let header_words = (origin != AllocOrigin::External) as u64;
@@ -205,7 +205,7 @@ impl Memprof {
 
     /// Tells trackers what a collection has done that has just ended.
     pub(crate) fn collection_is_over(&mut self, heap: &mut Heap, is_major: bool) {
-        let mut fates = heap.weak.take_fates();
+        let mut fates = heap.tracked.take_fates();
         // The table's order depends on whatever else is tracked. Programs must not.
         if self.profiles.has_closures() {
             let entries = &self.entries;
@@ -220,7 +220,7 @@ impl Memprof {
         for &(index, fate) in &fates {
             self.meet_fate(heap, index, fate, clock);
         }
-        heap.weak.reuse_fates(fates);
+        heap.tracked.reuse_fates(fates);
         self.profiles.collected(is_major);
         self.give_back(heap);
     }

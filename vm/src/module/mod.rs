@@ -26,8 +26,10 @@ pub struct Module {
     pub functions: Vec<Function>,
     /// The index of the function that a run starts with. It has no parameters or captures.
     pub entry: u32,
-    /// Constants of [`Op::Text`] and [`Op::Data`].
+    /// Constants of [`Op::Text`], [`Op::Data`] and [`Op::Constant`].
     pub constants: Vec<Constant>,
+    /// Words and references that all functions share.
+    pub globals: Globals,
     /// The host functions that the module wants, by name.
     pub hosts: Vec<HostImport>,
     /// Profiling sources, without their magic, which is a hash of the file.
@@ -92,17 +94,92 @@ pub struct LineEntry {
     pub line: u32,
 }
 
-/// A constant.
+/// A constant. As an object of [`Op::Constant`] it is shared, immutable and never collected.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Constant {
-    /// A string's bytes, for [`Op::Text`].
+    /// A string's bytes.
     Text(Vec<u8>),
-    /// Elements of a byte array, for [`Op::Data`].
+    /// Elements of a byte array.
     Bytes(Vec<u8>),
-    /// Elements of an array of integers, for [`Op::Data`].
+    /// Elements of an array of integers.
     Ints(Vec<i64>),
-    /// Elements of an array of doubles, for [`Op::Data`].
+    /// Elements of an array of doubles.
     Floats(Vec<f64>),
+    /// Elements of an array of references.
+    Refs(Vec<ConstRef>),
+    /// A record.
+    Record {
+        /// Its tag.
+        tag: u16,
+        /// Its reference fields, at most 255.
+        refs: Vec<ConstRef>,
+        /// Its raw fields, at most 255.
+        ints: Vec<i64>,
+    },
+    /// A closure.
+    Closure {
+        /// The index of its function.
+        function: u32,
+        /// What it captures of references, as many as its function says.
+        refs: Vec<ConstRef>,
+        /// What it captures of raw words, as many as its function says.
+        ints: Vec<i64>,
+    },
+}
+
+impl Constant {
+    /// The references in it.
+    pub fn refs(&self) -> &[ConstRef] {
+        match self {
+            Self::Refs(refs) | Self::Record { refs, .. } | Self::Closure { refs, .. } => refs,
+            Self::Text(_) | Self::Bytes(_) | Self::Ints(_) | Self::Floats(_) => &[],
+        }
+    }
+
+    /// The references in it, to be changed.
+    pub fn refs_mut(&mut self) -> &mut [ConstRef] {
+        match self {
+            Self::Refs(refs) | Self::Record { refs, .. } | Self::Closure { refs, .. } => refs,
+            Self::Text(_) | Self::Bytes(_) | Self::Ints(_) | Self::Floats(_) => &mut [],
+        }
+    }
+}
+
+/// A reference that is known before the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConstRef {
+    /// The null reference.
+    Null,
+    /// An immediate of 63 bits.
+    Immediate(i64),
+    /// A constant, by its index. One constant refers only to those before it.
+    Constant(u32),
+}
+
+/// The globals of each class; ops name them by their index within it. A machine gives them their
+/// values once, when it is made, and keeps what programs store from run to run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Globals {
+    /// Raw words.
+    pub ints: Vec<Global<i64>>,
+    /// References.
+    pub refs: Vec<Global<ConstRef>>,
+}
+
+impl Globals {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ints.is_empty() && self.refs.is_empty()
+    }
+}
+
+/// A global.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Global<T> {
+    /// Its name, for tools and for linking.
+    pub name: String,
+    /// What it holds in a new machine.
+    pub value: T,
 }
 
 /// A host function that a module wants.

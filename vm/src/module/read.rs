@@ -7,7 +7,8 @@ use profiler::{NameId, Source, SourceId, SourceMap, SourceSeqId};
 
 use super::write::Section;
 use super::{
-    Captures, Constant, Function, HandlerRange, HostImport, LineEntry, MAGIC, Module, VERSION,
+    Captures, ConstRef, Constant, Function, Global, Globals, HandlerRange, HostImport, LineEntry,
+    MAGIC, Module, VERSION,
 };
 use crate::isa::{DecodeError, Encoded, Reader, Sig};
 
@@ -60,20 +61,18 @@ pub fn read(bytes: &[u8]) -> Result<Module, ReadError> {
         )));
     }
     let count = u16::from_le_bytes(input.array()?) as usize;
-    if count != Section::ALL.len() {
-        return Err(input.error(format!(
-            "{count} sections instead of {}",
-            Section::ALL.len()
-        )));
+    let all = Section::ALL.len();
+    if count != all && count != Section::of_file(false).len() {
+        return Err(input.error(format!("{count} sections instead of {all}")));
     }
     let mut module = Module::default();
     let mut code_lengths = Vec::new();
-    for section in Section::ALL {
+    for &section in Section::of_file(count == all) {
         let mut body = input.section(section)?;
         match section {
             Section::Functions => body.functions(&mut module, &mut code_lengths)?,
             Section::Code => body.code(&mut module, &code_lengths)?,
-            Section::Constants => module.constants = body.list(6, Input::constant)?,
+            Section::Constants => module.constants = body.list(5, Input::constant)?,
             Section::Hosts => module.hosts = body.list(8, Input::host)?,
             Section::Sources => module.sources = body.sources()?,
             Section::Lines => body.lines(&mut module)?,
@@ -81,6 +80,7 @@ pub fn read(bytes: &[u8]) -> Result<Module, ReadError> {
             Section::Metadata => {
                 module.metadata = body.list(8, |input| Ok((input.text()?, input.text()?)))?;
             }
+            Section::Globals => module.globals = body.globals()?,
         }
         body.finish()?;
     }
@@ -226,13 +226,60 @@ impl<'a> Input<'a> {
         match self.u8()? {
             0 => Ok(Constant::Text(self.byte_list()?)),
             1 => Ok(Constant::Bytes(self.byte_list()?)),
-            2 => Ok(Constant::Ints(
-                self.list(8, |input| input.array().map(i64::from_le_bytes))?,
-            )),
+            2 => Ok(Constant::Ints(self.ints()?)),
             3 => Ok(Constant::Floats(
                 self.list(8, |input| input.array().map(f64::from_le_bytes))?,
             )),
+            4 => Ok(Constant::Refs(self.refs()?)),
+            5 => Ok(Constant::Record {
+                tag: u16::from_le_bytes(self.array()?),
+                refs: self.refs()?,
+                ints: self.ints()?,
+            }),
+            6 => Ok(Constant::Closure {
+                function: self.u32()?,
+                refs: self.refs()?,
+                ints: self.ints()?,
+            }),
             tag => Err(self.error(format!("no kind of constant has the tag {tag}"))),
+        }
+    }
+
+    fn ints(&mut self) -> Result<Vec<i64>, ReadError> {
+        self.list(8, |input| input.array().map(i64::from_le_bytes))
+    }
+
+    fn refs(&mut self) -> Result<Vec<ConstRef>, ReadError> {
+        self.list(1, Self::reference)
+    }
+
+    fn reference(&mut self) -> Result<ConstRef, ReadError> {
+        Ok(match self.u8()? {
+            0 => ConstRef::Null,
+            1 => ConstRef::Immediate(i64::from_le_bytes(self.array()?)),
+            2 => ConstRef::Constant(self.u32()?),
+            tag => return Err(self.error(format!("no kind of reference has the tag {tag}"))),
+        })
+    }
+
+    fn globals(&mut self) -> Result<Globals, ReadError> {
+        let ints = self.list(12, |input| {
+            Ok(Global {
+                name: input.text()?,
+                value: i64::from_le_bytes(input.array()?),
+            })
+        })?;
+        let refs = self.list(5, |input| {
+            Ok(Global {
+                name: input.text()?,
+                value: input.reference()?,
+            })
+        })?;
+        let globals = Globals { ints, refs };
+        // Otherwise what is read would not be written as it was.
+        match globals.is_empty() {
+            true => Err(self.error("a section of globals without any")),
+            false => Ok(globals),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use profiler::SourceMap;
 
-use super::{Constant, Function, MAGIC, Module, VERSION};
+use super::{ConstRef, Constant, Function, MAGIC, Module, VERSION};
 use crate::isa::Encoded;
 
 /// The first line of a written module, by which an executable `.bc` file runs by itself.
@@ -20,11 +20,13 @@ pub(super) enum Section {
     Lines = 6,
     Handlers = 7,
     Metadata = 8,
+    /// Left out when there are no globals, as in files that older assemblers have written.
+    Globals = 9,
 }
 
 impl Section {
     /// All sections, in the order in which they stand in a file.
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Functions,
         Self::Code,
         Self::Constants,
@@ -33,7 +35,17 @@ impl Section {
         Self::Lines,
         Self::Handlers,
         Self::Metadata,
+        Self::Globals,
     ];
+
+    /// The sections of a file with globals, or without.
+    pub(super) fn of_file(has_globals: bool) -> &'static [Self] {
+        const WITHOUT_GLOBALS: usize = Section::ALL.len() - 1;
+        match has_globals {
+            true => &Self::ALL,
+            false => &Self::ALL[..WITHOUT_GLOBALS],
+        }
+    }
 }
 
 /// The bytes of a `.bc` file, `#!` line included.
@@ -42,8 +54,9 @@ pub fn write(module: &Module) -> Vec<u8> {
     out.extend_from_slice(INTERPRETER_LINE);
     out.extend_from_slice(&MAGIC);
     put_u16(&mut out, VERSION);
-    put_u16(&mut out, Section::ALL.len() as u16);
-    for section in Section::ALL {
+    let sections = Section::of_file(!module.globals.is_empty());
+    put_u16(&mut out, sections.len() as u16);
+    for &section in sections {
         let mut body = Vec::new();
         match section {
             Section::Functions => write_functions(module, &mut body),
@@ -59,6 +72,7 @@ pub fn write(module: &Module) -> Vec<u8> {
             Section::Lines => write_lines(module, &mut body),
             Section::Handlers => write_handlers(&module.functions, &mut body),
             Section::Metadata => write_metadata(module, &mut body),
+            Section::Globals => write_globals(module, &mut body),
         }
         out.push(section as u8);
         put_count(&mut out, body.len());
@@ -89,7 +103,65 @@ fn write_constants(constants: &[Constant], out: &mut Vec<u8>) {
             Constant::Bytes(bytes) => put_constant(out, 1, bytes, |byte| [*byte]),
             Constant::Ints(values) => put_constant(out, 2, values, |value| value.to_le_bytes()),
             Constant::Floats(values) => put_constant(out, 3, values, |value| value.to_le_bytes()),
+            Constant::Refs(refs) => {
+                out.push(4);
+                put_refs(out, refs);
+            }
+            Constant::Record { tag, refs, ints } => {
+                out.push(5);
+                put_u16(out, *tag);
+                put_refs(out, refs);
+                put_ints(out, ints);
+            }
+            Constant::Closure {
+                function,
+                refs,
+                ints,
+            } => {
+                out.push(6);
+                put_u32(out, *function);
+                put_refs(out, refs);
+                put_ints(out, ints);
+            }
         }
+    }
+}
+
+fn put_refs(out: &mut Vec<u8>, refs: &[ConstRef]) {
+    put_count(out, refs.len());
+    refs.iter().for_each(|&one| put_ref(out, one));
+}
+
+fn put_ref(out: &mut Vec<u8>, reference: ConstRef) {
+    match reference {
+        ConstRef::Null => out.push(0),
+        ConstRef::Immediate(number) => {
+            out.push(1);
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        ConstRef::Constant(index) => {
+            out.push(2);
+            put_u32(out, index);
+        }
+    }
+}
+
+fn put_ints(out: &mut Vec<u8>, ints: &[i64]) {
+    put_count(out, ints.len());
+    ints.iter()
+        .for_each(|one| out.extend_from_slice(&one.to_le_bytes()));
+}
+
+fn write_globals(module: &Module, out: &mut Vec<u8>) {
+    put_count(out, module.globals.ints.len());
+    for global in &module.globals.ints {
+        put_text(out, &global.name);
+        out.extend_from_slice(&global.value.to_le_bytes());
+    }
+    put_count(out, module.globals.refs.len());
+    for global in &module.globals.refs {
+        put_text(out, &global.name);
+        put_ref(out, global.value);
     }
 }
 

@@ -55,6 +55,8 @@ pub enum ObjectData {
     ByteArray(Vec<u8>),
     /// A string.
     Text(Vec<u8>),
+    /// A weak reference. What it refers to is handed over with it.
+    Weak(Datum),
 }
 
 /// What was read of a machine's objects.
@@ -103,6 +105,7 @@ pub(crate) fn is_well_formed(object: &ObjectData, n_objects: usize, program: &Pr
             fits && refs.iter().all(is_datum)
         }
         ObjectData::RefArray(refs) => refs.iter().all(is_datum),
+        ObjectData::Weak(to) => is_datum(to),
         _ => true,
     }
 }
@@ -211,6 +214,7 @@ impl Reader {
                 }
                 ObjectKind::ByteArray => ObjectData::ByteArray(bytes_of(object).to_vec()),
                 ObjectKind::Text => ObjectData::Text(bytes_of(object).to_vec()),
+                ObjectKind::Weak => ObjectData::Weak(self.datum(Value(word(1)))),
             }
         }
     }

@@ -63,6 +63,11 @@ fn show_into(value: Value, depth: usize, text: &mut String) {
             }
             ObjectKind::Closure => text.push_str("closure("),
             ObjectKind::RefArray | ObjectKind::IntArray | ObjectKind::FloatArray => text.push('['),
+            ObjectKind::Weak => {
+                text.push_str("weak(");
+                show_into(Value(*object.add(1)), depth + 1, text);
+                return text.push(')');
+            }
         }
         let mut separator = "";
         for value in refs.take(MAX_ELEMENTS) {

@@ -29,7 +29,7 @@ pub(crate) unsafe fn collect_with_roots(
 ) -> Result<(), OutOfMemory> {
     let ctx = m.ctx;
     // SAFETY: every word between the live registers and the stack's end is a reference, as is
-    // every handle; nothing else refers into the heap while a machine is at a word.
+    // every handle and global; nothing else refers into the heap while a machine is at a word.
     unsafe {
         // A host function may not have minded: what is left must not be looked at again.
         check_heap(ctx)?;
@@ -40,10 +40,12 @@ pub(crate) unsafe fn collect_with_roots(
         let (live, length) = (*ctx).stack.live_refs(m.refs, count);
         (*ctx).stack.clear_stale(m.sp, m.refs, live);
         let handles = &mut (*ctx).roots.handles;
+        let globals = &mut (*ctx).globals.refs;
         let [closures, values] = (*ctx).profiling.memprof.roots();
         let mut roots = [
             (live, length),
             (handles.as_mut_ptr(), handles.len()),
+            (globals.as_mut_ptr(), globals.len()),
             (&raw mut (*ctx).roots.exception.0, 1),
             closures,
             values,

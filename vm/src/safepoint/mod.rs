@@ -33,7 +33,7 @@ pub(crate) use collect::{Cause, census_at_end, collect_with_roots};
 pub(crate) use raise::{make_fault, unwind};
 pub(crate) use room::{header_source, make_room, sample_external};
 pub(crate) use switch::{context_of, make_wanted_context, switch_unit};
-pub(crate) use work::{PART_BYTES, in_parts, spend};
+pub(crate) use work::{BYTES_PER_FUEL, PART_BYTES, in_parts, spend};
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering::Relaxed;

@@ -55,7 +55,7 @@ unsafe fn make_room_or_collect(
         if bytes <= SMALL_LIMIT_BYTES {
             return sample_young(m, bytes, origin);
         }
-        let keep = |heap: &mut Heap, index| heap.weak.track_next_large(index);
+        let keep = |heap: &mut Heap, index| heap.tracked.track_next_large(index);
         sample(m, bytes, origin, false, keep)
     }
 }
@@ -67,7 +67,7 @@ unsafe fn make_room_or_collect(
 #[inline(never)]
 unsafe fn sample_young(m: Machine, bytes: usize, origin: AllocOrigin) -> Result<(), Obstacle> {
     let keep = |heap: &mut Heap, index| {
-        heap.weak.track(index, heap.top);
+        heap.tracked.track(index, heap.top);
     };
     // SAFETY: the caller's promise.
     unsafe { sample(m, bytes, origin, true, keep) }

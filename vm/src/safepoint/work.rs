@@ -11,7 +11,7 @@ use crate::machine::{Machine, Obstacle, SIGNAL_BITS, Trap};
 /// Bytes that are handled at once: some 20 us of filling fresh memory.
 pub(crate) const PART_BYTES: usize = 128 << 10;
 /// Bytes that one unit of fuel pays for, where an op handles more than [`PART_BYTES`].
-const BYTES_PER_FUEL: usize = 1 << 10;
+pub(crate) const BYTES_PER_FUEL: usize = 1 << 10;
 
 /// Pays fuel for work that the op does besides itself, and looks whether the run is to end.
 ///

@@ -97,10 +97,32 @@ pub enum VerifyErrorKind {
         /// The constant's index.
         constant: u32,
     },
-    /// An op wants an array, and the constant is a string.
+    /// An op wants an array of numbers, and the constant is something else.
     NotData {
         /// The constant's index.
         constant: u32,
+    },
+    /// A constant refers to one that does not stand before it.
+    ConstantAhead {
+        /// The constant's index.
+        constant: u32,
+        /// What it refers to.
+        named: u32,
+    },
+    /// A constant record has more fields than a record can have.
+    RecordTooLarge {
+        /// The constant's index.
+        constant: u32,
+    },
+    /// An immediate needs more than 63 bits.
+    ImmediateTooLarge {
+        /// The number.
+        number: i64,
+    },
+    /// An op names a global that is not in the module.
+    NoGlobal {
+        /// The global's index within its class.
+        global: u32,
     },
     /// An op names a host function that the module does not import.
     NoHost {
@@ -241,8 +263,19 @@ impl VerifyErrorKind {
             Self::NoConstant { constant } => write!(f, "no constant has the index {constant}"),
             Self::NotText { constant } => write!(f, "constant {constant} is no string"),
             Self::NotData { constant } => {
-                write!(f, "constant {constant} is a string, not an array")
+                write!(f, "constant {constant} is no array of numbers")
             }
+            Self::ConstantAhead { constant, named } => write!(
+                f,
+                "constant {constant} refers to constant {named}, which must stand before it"
+            ),
+            Self::RecordTooLarge { constant } => {
+                write!(f, "constant {constant} has more than 255 fields of a class")
+            }
+            Self::ImmediateTooLarge { number } => {
+                write!(f, "the immediate {number} needs more than 63 bits")
+            }
+            Self::NoGlobal { global } => write!(f, "no global has the index {global}"),
             Self::NoHost { host } => write!(f, "no host function has the index {host}"),
             Self::NoFunction { function } => write!(f, "no function has the index {function}"),
             Self::NoSource { source } => write!(f, "no source has the index {source}"),

@@ -137,7 +137,7 @@ impl<'a> Flow<'a> {
         loop {
             let op = &self.decoded.ops[op_index];
             self.stacks[op_index] = Some(stack);
-            self.may_raise(op_index, stack, &mut summary)?;
+            self.note_raise(op_index, stack, &mut summary)?;
             self.check_exit(op_index, stack)?;
             let targets = self.sum_up(op, &mut summary);
             stack = self.change_stack(op_index, stack)?;
@@ -178,10 +178,10 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Most ops may raise: what holds before them holds at the handler. A callee that raises leaves
+    /// What holds before an op that may raise holds at the handler. A callee that raises leaves
     /// nothing of the call's windows. Leaving a function raises nothing, so a source that is open
     /// where the range starts may be closed for that, and results may be put in place.
-    fn may_raise(
+    fn note_raise(
         &mut self,
         op_index: usize,
         stack: ControlStackId,
@@ -191,7 +191,7 @@ impl<'a> Flow<'a> {
             return Ok(());
         };
         let op = &self.decoded.ops[op_index];
-        if never_raises(op) {
+        if !op.opcode().info().may_raise() && !self.is_safepoint(op_index) {
             return Ok(());
         }
         let range = self.function.handlers[index];
@@ -213,6 +213,17 @@ impl<'a> Flow<'a> {
             None => summary.raising = Some(raising),
         }
         self.come_to(self.decoded.position(range.target), base)
+    }
+
+    /// Whether the op jumps backward or by a table, and so looks whether attention is wanted: a
+    /// snapshot may have collected, and a tracker that is told of it may raise.
+    fn is_safepoint(&self, op_index: usize) -> bool {
+        let op = &self.decoded.ops[op_index];
+        let mut is_back = op.opcode().info().names(Role::Targets);
+        op.visit_targets(&mut |target| {
+            is_back |= target <= self.decoded.offsets[op_index];
+        });
+        is_back
     }
 
     /// A function may be left only when every source that it opened is closed.
@@ -420,26 +431,6 @@ impl Summary {
 /// Parameters that arrive in `r` registers, a closure's function's closure included.
 fn ref_params(function: &Function) -> usize {
     function.signature.ref_params as usize + function.captures.is_some() as usize
-}
-
-/// Whether an op can do nothing but what it says: those that stand between closing a function's
-/// sources and leaving it, and make its results.
-fn never_raises(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Enter { .. }
-            | Op::Leave { .. }
-            | Op::Ret {}
-            | Op::TailCall { .. }
-            | Op::Jmp { .. }
-            | Op::Mov { .. }
-            | Op::RMov { .. }
-            | Op::Int { .. }
-            | Op::Float { .. }
-            | Op::Null { .. }
-            | Op::Imm { .. }
-            | Op::Text { .. }
-    )
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! register classes do not mix. There is no pruning and no range tracking; one pass over each
 //! function's blocks, repeated while a block's entry state still changes.
 
+mod constants;
 mod control_stack;
 mod covering;
 mod error;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use profiler::SourceId;
 
 use super::MAX_ERRORS;
+use super::constants::{check_captures, check_constants, function_of};
 use super::error::{Register, VerifyError, VerifyErrorKind};
 use super::offsets::OpStarts;
 use super::registers::MAX_REGISTERS;
@@ -94,6 +95,9 @@ pub(super) fn check_module(module: &Module) -> Result<(), VerifyError> {
             let name = function.name.clone();
             return error(index, VerifyErrorKind::NameTwice { name });
         }
+    }
+    if let Err(kind) = check_constants(module) {
+        return error(module.entry, kind);
     }
     if let Err(problem) = module.sources.validate() {
         return error(module.entry, VerifyErrorKind::Sources(problem));
@@ -194,9 +198,29 @@ impl Checker<'_> {
                 constant: ConstId(id),
                 ..
             } => match self.constant(*id)? {
-                Constant::Text(_) => Err(VerifyErrorKind::NotData { constant: *id }),
-                _ => Ok(()),
+                Constant::Bytes(_) | Constant::Ints(_) | Constant::Floats(_) => Ok(()),
+                _ => Err(VerifyErrorKind::NotData { constant: *id }),
             },
+            Op::Constant {
+                constant: ConstId(id),
+                ..
+            } => self.constant(*id).map(drop),
+            Op::LdGI {
+                global: IntGlobal(id),
+                ..
+            }
+            | Op::StGI {
+                global: IntGlobal(id),
+                ..
+            } => check_global(*id, self.module.globals.ints.len()),
+            Op::LdGR {
+                global: RefGlobal(id),
+                ..
+            }
+            | Op::StGR {
+                global: RefGlobal(id),
+                ..
+            } => check_global(*id, self.module.globals.refs.len()),
             Op::SExt {
                 bits: Int32(bits), ..
             }
@@ -215,7 +239,7 @@ impl Checker<'_> {
                 refs,
                 ints,
                 ..
-            } => self.closure(*id, refs, ints),
+            } => check_captures(self.module, *id, refs.0.len(), ints.0.len()),
             Op::Call {
                 function: FuncId(id),
                 ints,
@@ -262,37 +286,14 @@ impl Checker<'_> {
         constant.ok_or(VerifyErrorKind::NoConstant { constant: id })
     }
 
-    fn callee(&self, id: u32) -> Result<&Function, VerifyErrorKind> {
-        let callee = self.module.functions.get(id as usize);
-        callee.ok_or(VerifyErrorKind::NoFunction { function: id })
-    }
-
     fn direct_callee(&self, id: u32) -> Result<&Function, VerifyErrorKind> {
-        let callee = self.callee(id)?;
+        let callee = function_of(self.module, id)?;
         match callee.captures {
             Some(_) => Err(VerifyErrorKind::DirectCallOfClosure {
                 name: callee.name.clone(),
             }),
             None => Ok(callee),
         }
-    }
-
-    fn closure(&self, id: u32, refs: &RRegs, ints: &IRegs) -> Result<(), VerifyErrorKind> {
-        let callee = self.callee(id)?;
-        let Some(captures) = callee.captures else {
-            return Err(VerifyErrorKind::NotAClosure {
-                name: callee.name.clone(),
-            });
-        };
-        if (refs.0.len(), ints.0.len()) != (captures.refs as usize, captures.ints as usize) {
-            return Err(VerifyErrorKind::WrongCaptures {
-                name: callee.name.clone(),
-                wanted: captures,
-                refs: refs.0.len(),
-                ints: ints.0.len(),
-            });
-        }
-        Ok(())
     }
 
     fn check_results(&self, callee: Signature) -> Result<(), VerifyErrorKind> {
@@ -326,6 +327,13 @@ impl Checker<'_> {
             }
         });
         found
+    }
+}
+
+fn check_global(id: u32, count: usize) -> Result<(), VerifyErrorKind> {
+    match (id as usize) < count {
+        true => Ok(()),
+        false => Err(VerifyErrorKind::NoGlobal { global: id }),
     }
 }
 

@@ -14,22 +14,6 @@ handlers! {
     fn int_wide(m) { m.set_i(m.word().a, (*m.pc.add(1)).data.x); m.skip(2) }
     /// `r[a] = x`, of the data word: null, an immediate or a static string
     fn constant(m) { m.set_r(m.word().a, Value((*m.pc.add(1)).data.x)); m.skip(2) }
-    /// `r[a] = immediate i[b]`
-    fn to_imm(m) {
-        let w = m.word();
-        match Value::immediate(m.i(w.b) as i64) {
-            Some(value) => { m.set_r(w.a, value); m.next() }
-            None => m.fault(Fault::Overflow),
-        }
-    }
-    /// `i[a] = the immediate in r[b]`
-    fn of_imm(m) {
-        let w = m.word();
-        match m.r(w.b).as_immediate() {
-            Some(number) => { m.set_i(w.a, number as u64); m.next() }
-            None => m.fault(Fault::WrongKind),
-        }
-    }
 }
 
 /// `i[a] = i[b] op i[c]`.
@@ -76,6 +60,8 @@ binary! {
     le = |x, y| x <= y;
     ult = |x, y| (x as u64) < y as u64;
     ule = |x, y| x as u64 <= y as u64;
+    mul_hi = |x, y| ((x as i128 * y as i128) >> 64) as i64;
+    umul_hi = |x, y| ((x as u64 as u128 * y as u64 as u128) >> 64) as u64;
 }
 
 binary_imm! {
@@ -87,11 +73,17 @@ binary_imm! {
     shl_imm = |x, y| x.wrapping_shl(y as u32);
     shr_imm = |x, y| (x as u64).wrapping_shr(y as u32);
     sar_imm = |x, y| x.wrapping_shr(y as u32);
+    eq_imm = |x, y| x == y;
+    ne_imm = |x, y| x != y;
+    lt_imm = |x, y| x < y;
+    le_imm = |x, y| x <= y;
+    gt_imm = |x, y| x > y;
+    ge_imm = |x, y| x >= y;
 }
 
-/// `i[a] = i[b] op i[c]`, which faults when there is no result.
+/// `i[a] = i[b] op i[c]`, and `i[a] = i[b] op e`, which fault when there is no result.
 macro_rules! checked {
-    ($($name:ident = |$lhs:ident, $rhs:ident| $result:expr, $fault:expr;)+) => {
+    ($($name:ident $(, $name_imm:ident)? = |$lhs:ident, $rhs:ident| $result:expr, $fault:expr;)+) => {
         handlers! { $(
             fn $name(m) {
                 let w = m.word();
@@ -101,6 +93,14 @@ macro_rules! checked {
                     None => m.fault($fault($rhs)),
                 }
             }
+            $( fn $name_imm(m) {
+                let w = m.word();
+                let ($lhs, $rhs) = (m.i(w.b) as i64, w.e as i64);
+                match $result {
+                    Some(result) => { m.set_i(w.a, result as u64); m.next() }
+                    None => m.fault($fault($rhs)),
+                }
+            } )?
         )+ }
     };
 }
@@ -120,15 +120,15 @@ fn division(rhs: i64) -> Fault {
 }
 
 checked! {
-    add_ovf = |x, y| x.checked_add(y), overflow;
+    add_ovf, add_ovf_imm = |x, y| x.checked_add(y), overflow;
     sub_ovf = |x, y| x.checked_sub(y), overflow;
-    mul_ovf = |x, y| x.checked_mul(y), overflow;
-    quot = |x, y| x.checked_div(y), division;
-    rem = |x, y| if y == 0 { None } else { Some(x.wrapping_rem(y)) }, division;
-    div = |x, y| floor_div(x, y), division;
-    modulo = |x, y| floor_mod(x, y), division;
-    udiv = |x, y| (x as u64).checked_div(y as u64), division;
-    urem = |x, y| (x as u64).checked_rem(y as u64), division;
+    mul_ovf, mul_ovf_imm = |x, y| x.checked_mul(y), overflow;
+    quot, quot_imm = |x, y| x.checked_div(y), division;
+    rem, rem_imm = |x, y| if y == 0 { None } else { Some(x.wrapping_rem(y)) }, division;
+    div, div_imm = |x, y| floor_div(x, y), division;
+    modulo, modulo_imm = |x, y| floor_mod(x, y), division;
+    udiv, udiv_imm = |x, y| (x as u64).checked_div(y as u64), division;
+    urem, urem_imm = |x, y| (x as u64).checked_rem(y as u64), division;
 }
 
 /// Division rounded to minus infinity; `None` when there is no result.
@@ -151,13 +151,31 @@ pub(crate) fn floor_mod(x: i64, y: i64) -> Option<i64> {
 }
 
 handlers! {
-    /// `i[a] = i[b] + e`, faulting with overflow
-    fn add_ovf_imm(m) {
+    /// `i[a] = e - i[b]`, faulting with overflow
+    fn rsub_ovf_imm(m) {
         let w = m.word();
-        match (m.i(w.b) as i64).checked_add(w.e as i64) {
+        match (w.e as i64).checked_sub(m.i(w.b) as i64) {
             Some(result) => { m.set_i(w.a, result as u64); m.next() }
             None => m.fault(Fault::Overflow),
         }
+    }
+    /// `i[a] = i[c] + i[d] + i[e], i[b] = the carry`
+    fn add_carry(m) {
+        let w = m.word();
+        let (sum, over) = m.i(w.c).overflowing_add(m.i(w.d));
+        let (sum, over_again) = sum.overflowing_add(m.i(w.e as u8) & 1);
+        m.set_i(w.a, sum);
+        m.set_i(w.b, (over | over_again) as u64);
+        m.next()
+    }
+    /// `i[a] = i[c] - i[d] - i[e], i[b] = the borrow`
+    fn sub_borrow(m) {
+        let w = m.word();
+        let (rest, under) = m.i(w.c).overflowing_sub(m.i(w.d));
+        let (rest, under_again) = rest.overflowing_sub(m.i(w.e as u8) & 1);
+        m.set_i(w.a, rest);
+        m.set_i(w.b, (under | under_again) as u64);
+        m.next()
     }
     /// `i[a] = -i[b]`, faulting with overflow
     fn neg_ovf(m) {
@@ -191,16 +209,6 @@ handlers! {
     fn clz(m) { let w = m.word(); m.set_i(w.a, m.i(w.b).leading_zeros() as u64); m.next() }
     /// `i[a] = trailing zeros of i[b]`
     fn ctz(m) { let w = m.word(); m.set_i(w.a, m.i(w.b).trailing_zeros() as u64); m.next() }
-    /// `i[a] = r[b] is r[c]`
-    fn same(m) { let w = m.word(); m.set_i(w.a, (m.r(w.b) == m.r(w.c)) as u64); m.next() }
-    /// `i[a] = r[b] is null`
-    fn is_null(m) { let w = m.word(); m.set_i(w.a, m.r(w.b).is_null() as u64); m.next() }
-    /// `i[a] = r[b] is an immediate`
-    fn is_imm(m) {
-        let w = m.word();
-        m.set_i(w.a, m.r(w.b).as_immediate().is_some() as u64);
-        m.next()
-    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::ptr;
 
 use super::bulk;
-use crate::heap::{HeaderSource, LOG, ObjectKind, Value, array_bytes};
+use crate::code::Pc;
+use crate::heap::{HeaderSource, LOG, ObjectKind, STATIC, Value, array_bytes};
 use crate::machine::{Fault, Machine};
 use crate::safepoint::PART_BYTES;
 
@@ -38,7 +39,7 @@ handlers! {
     fn new_r(m) {
         let w = m.word();
         let array = allocate!(m, ObjectKind::RefArray, m.i(w.b));
-        fill(array.add(2), m.i(w.b), m.r(w.c).0);
+        repeat(array.add(2), m.i(w.b), m.r(w.c).0);
         (*m.ctx).heap.born(array);
         m.set_r(w.a, Value::pointer(array));
         m.next()
@@ -47,7 +48,7 @@ handlers! {
     fn new_i(m) {
         let w = m.word();
         let array = allocate!(m, ObjectKind::IntArray, m.i(w.b));
-        fill(array.add(2), m.i(w.b), m.i(w.c));
+        repeat(array.add(2), m.i(w.b), m.i(w.c));
         m.set_r(w.a, Value::pointer(array));
         m.next()
     }
@@ -55,7 +56,7 @@ handlers! {
     fn new_f(m) {
         let w = m.word();
         let array = allocate!(m, ObjectKind::FloatArray, m.i(w.b));
-        fill(array.add(2), m.i(w.b), m.i(w.c));
+        repeat(array.add(2), m.i(w.b), m.i(w.c));
         m.set_r(w.a, Value::pointer(array));
         m.next()
     }
@@ -80,93 +81,11 @@ handlers! {
         m.set_r(w.a, Value::pointer(array));
         m.skip(2)
     }
-    /// `r[a] = r[b][i[c]]`
-    fn get_r(m) {
-        let w = m.word();
-        match m.element::<u64>(w.b, ObjectKind::RefArray, w.c) {
-            Ok(slot) => { m.set_r(w.a, Value(*slot)); m.next() }
-            Err(fault) => m.fault(fault),
-        }
-    }
-    /// `i[a] = r[b][i[c]]`
-    fn get_i(m) {
-        let w = m.word();
-        match m.element::<u64>(w.b, ObjectKind::IntArray, w.c) {
-            Ok(slot) => { m.set_i(w.a, *slot); m.next() }
-            Err(fault) => m.fault(fault),
-        }
-    }
-    /// `f[a] = r[b][i[c]]`
-    fn get_f(m) {
-        let w = m.word();
-        match m.element::<u64>(w.b, ObjectKind::FloatArray, w.c) {
-            Ok(slot) => { m.set_i(w.a, *slot); m.next() }
-            Err(fault) => m.fault(fault),
-        }
-    }
-    /// `i[a] = r[b][i[c]]`, of bytes or of a string
-    fn get_b(m) {
-        let w = m.word();
-        match m.element::<u8>(w.b, ObjectKind::ByteArray, w.c) {
-            Ok(slot) => { m.set_i(w.a, *slot as u64); m.next() }
-            Err(Fault::WrongKind) => match m.element::<u8>(w.b, ObjectKind::Text, w.c) {
-                Ok(slot) => { m.set_i(w.a, *slot as u64); m.next() }
-                Err(fault) => m.fault(fault),
-            },
-            Err(fault) => m.fault(fault),
-        }
-    }
-    /// `r[a][i[b]] = r[c]`
-    fn set_r(m) {
-        let w = m.word();
-        match m.element::<u64>(w.a, ObjectKind::RefArray, w.b) {
-            Ok(_) if *m.r(w.a).object().unwrap_unchecked() & LOG != 0 => {
-                m.enter(remember_set_r)
-            }
-            Ok(slot) => { *slot = m.r(w.c).0; m.next() }
-            Err(fault) => m.fault(fault),
-        }
-    }
-    /// The store of `set_r` into an array that is not remembered yet
-    #[cold]
-    #[inline(never)]
-    fn remember_set_r(m) {
-        let w = m.word();
-        let array = m.r(w.a).object().unwrap_unchecked();
-        let slot = array.add(2 + m.i(w.b) as usize);
-        (*m.ctx).heap.remember(array, slot);
-        *slot = m.r(w.c).0;
-        m.next()
-    }
-    /// `r[a][i[b]] = i[c]`
-    fn set_i(m) {
-        let w = m.word();
-        match m.element::<u64>(w.a, ObjectKind::IntArray, w.b) {
-            Ok(slot) => { *slot = m.i(w.c); m.next() }
-            Err(fault) => m.fault(fault),
-        }
-    }
-    /// `r[a][i[b]] = f[c]`
-    fn set_f(m) {
-        let w = m.word();
-        match m.element::<u64>(w.a, ObjectKind::FloatArray, w.b) {
-            Ok(slot) => { *slot = m.i(w.c); m.next() }
-            Err(fault) => m.fault(fault),
-        }
-    }
-    /// `r[a][i[b]] = the low byte of i[c]`
-    fn set_b(m) {
-        let w = m.word();
-        match m.element::<u8>(w.a, ObjectKind::ByteArray, w.b) {
-            Ok(slot) => { *slot = m.i(w.c) as u8; m.next() }
-            Err(fault) => m.fault(fault),
-        }
-    }
     /// `i[a] = the length of r[b]`
     fn len(m) {
         let w = m.word();
         match m.r(w.b).object() {
-            Some(array) if !matches!(kind_byte(array), RECORD | CLOSURE) => {
+            Some(array) if !matches!(kind_byte(array), RECORD | CLOSURE | WEAK) => {
                 m.set_i(w.a, *array.add(1));
                 m.next()
             }
@@ -187,8 +106,147 @@ handlers! {
     }
 }
 
+/// `r[a]` or `i[a] = r[b][i[c]]`, and the same with the index in `e`.
+macro_rules! loads {
+    ($($name:ident, $name_imm:ident = $element:ty, $kind:ident, |$m:ident, $a:ident, $slot:ident|
+       $set:expr;)+) => {
+        handlers! { $(
+            fn $name($m) {
+                let w = $m.word();
+                let $a = w.a;
+                match $m.element::<$element>(w.b, ObjectKind::$kind, $m.i(w.c)) {
+                    Ok($slot) => { $set; $m.next() }
+                    Err(fault) => $m.fault(fault),
+                }
+            }
+            fn $name_imm($m) {
+                let w = $m.word();
+                let $a = w.a;
+                match $m.element::<$element>(w.b, ObjectKind::$kind, w.e as i64 as u64) {
+                    Ok($slot) => { $set; $m.next() }
+                    Err(fault) => $m.fault(fault),
+                }
+            }
+        )+ }
+    };
+}
+
+loads! {
+    get_r, get_r_imm = u64, RefArray, |m, a, slot| m.set_r(a, Value(*slot));
+    get_i, get_i_imm = u64, IntArray, |m, a, slot| m.set_i(a, *slot);
+    get_f, get_f_imm = u64, FloatArray, |m, a, slot| m.set_i(a, *slot);
+}
+
+/// `r[a][i[b]] = i[c]`, and the same with the index in `e` and `i[b]`.
+macro_rules! stores {
+    ($($name:ident, $name_imm:ident = $element:ty, $kind:ident;)+) => {
+        handlers! { $(
+            fn $name(m) {
+                let w = m.word();
+                match m.element_to_write::<$element>(w.a, ObjectKind::$kind, m.i(w.b)) {
+                    Ok(slot) => { *slot = m.i(w.c) as $element; m.next() }
+                    Err(fault) => m.fault(fault),
+                }
+            }
+            fn $name_imm(m) {
+                let w = m.word();
+                match m.element_to_write::<$element>(w.a, ObjectKind::$kind, w.e as i64 as u64) {
+                    Ok(slot) => { *slot = m.i(w.b) as $element; m.next() }
+                    Err(fault) => m.fault(fault),
+                }
+            }
+        )+ }
+    };
+}
+
+stores! {
+    set_i, set_i_imm = u64, IntArray;
+    set_f, set_f_imm = u64, FloatArray;
+    set_b, set_b_imm = u8, ByteArray;
+}
+
+handlers! {
+    /// `i[a] = r[b][i[c]]`, of bytes or of a string
+    fn get_b(m) { let w = m.word(); get_byte(m, w.a, w.b, m.i(w.c)) }
+    /// `i[a] = r[b][e]`, of bytes or of a string
+    fn get_b_imm(m) { let w = m.word(); get_byte(m, w.a, w.b, w.e as i64 as u64) }
+    /// `r[a][i[b]] = r[c]`
+    fn set_r(m) {
+        let w = m.word();
+        match m.element_to_write::<u64>(w.a, ObjectKind::RefArray, m.i(w.b)) {
+            Ok(_) if *m.r(w.a).object().unwrap_unchecked() & LOG != 0 => {
+                m.enter(remember_set_r)
+            }
+            Ok(slot) => { *slot = m.r(w.c).0; m.next() }
+            Err(fault) => m.fault(fault),
+        }
+    }
+    /// The store of `set_r` into an array that is not remembered yet
+    #[cold]
+    #[inline(never)]
+    fn remember_set_r(m) {
+        let w = m.word();
+        remember_element(m, m.i(w.b), m.r(w.c));
+        m.next()
+    }
+    /// `r[a][e] = r[b]`
+    fn set_r_imm(m) {
+        let w = m.word();
+        match m.element_to_write::<u64>(w.a, ObjectKind::RefArray, w.e as i64 as u64) {
+            Ok(_) if *m.r(w.a).object().unwrap_unchecked() & LOG != 0 => {
+                m.enter(remember_set_r_imm)
+            }
+            Ok(slot) => { *slot = m.r(w.b).0; m.next() }
+            Err(fault) => m.fault(fault),
+        }
+    }
+    /// The store of `set_r_imm` into an array that is not remembered yet
+    #[cold]
+    #[inline(never)]
+    fn remember_set_r_imm(m) {
+        let w = m.word();
+        remember_element(m, w.e as u64, m.r(w.b));
+        m.next()
+    }
+    /// `r[a][i[b]] and the i[c] - 1 references behind it = r[d]`. (In all of these `e` is the kind)
+    fn fill(m) { m.follow(m.outlined(bulk::fill_parts)) }
+}
+
+/// `i[operand]` of a string or a byte array.
+#[inline(always)]
+unsafe fn get_byte(m: Machine, dst: u8, operand: u8, index: u64) -> Pc {
+    // SAFETY: as for all handlers.
+    unsafe {
+        let found = match m.element::<u8>(operand, ObjectKind::ByteArray, index) {
+            Err(Fault::WrongKind) => m.element::<u8>(operand, ObjectKind::Text, index),
+            found => found,
+        };
+        match found {
+            Ok(slot) => {
+                m.set_i(dst, *slot as u64);
+                m.next()
+            }
+            Err(fault) => m.fault(fault),
+        }
+    }
+}
+
+/// Stores a reference into an element of the array `r[a]`, of which the heap is told.
+#[inline(always)]
+unsafe fn remember_element(m: Machine, index: u64, value: Value) {
+    // SAFETY: the handler has checked kind and bounds.
+    unsafe {
+        let array = m.r(m.word().a).object().unwrap_unchecked();
+        let slot = array.add(2 + index as usize);
+        (*m.ctx).heap.remember(array, slot);
+        *slot = value.0;
+    }
+}
+
 const RECORD: u8 = ObjectKind::Record.header_byte();
 const CLOSURE: u8 = ObjectKind::Closure.header_byte();
+const TEXT: u8 = ObjectKind::Text.header_byte();
+const WEAK: u8 = ObjectKind::Weak.header_byte();
 
 #[inline(always)]
 unsafe fn kind_byte(object: *mut u64) -> u8 {
@@ -198,7 +256,7 @@ unsafe fn kind_byte(object: *mut u64) -> u8 {
 
 /// Writes `length` times `word`.
 #[inline(always)]
-unsafe fn fill(elements: *mut u64, length: u64, word: u64) {
+unsafe fn repeat(elements: *mut u64, length: u64, word: u64) {
     for index in 0..length as usize {
         // SAFETY: the array was allocated with this length.
         unsafe { elements.add(index).write(word) };
@@ -220,13 +278,8 @@ impl Copy {
     #[inline(always)]
     pub(super) unsafe fn remember(self, m: Machine, range: Range<usize>) {
         if !self.unremembered.is_null() {
-            for offset in range.step_by(8) {
-                // SAFETY: the slots lie in the array, as was checked.
-                unsafe {
-                    let slot = self.to.add(offset).cast();
-                    (*m.ctx).heap.remember(self.unremembered, slot);
-                }
-            }
+            // SAFETY: the slots lie in the array, as was checked.
+            unsafe { bulk::remember_range(m, self.unremembered, self.to, range) };
         }
     }
 }
@@ -243,8 +296,7 @@ pub(super) unsafe fn checked_copy(m: Machine) -> Result<Copy, Fault> {
         let (to_kind, from_kind) = (kind_byte(to), kind_byte(from));
         let is_text_to_bytes = to_kind == ObjectKind::ByteArray.header_byte()
             && from_kind == ObjectKind::Text.header_byte();
-        let is_array =
-            !matches!(to_kind, RECORD | CLOSURE) && to_kind != ObjectKind::Text.header_byte();
+        let is_array = !matches!(to_kind, RECORD | CLOSURE | TEXT | WEAK) && *to & STATIC == 0;
         if !is_array || !(to_kind == from_kind || is_text_to_bytes) {
             return Err(Fault::WrongKind);
         }

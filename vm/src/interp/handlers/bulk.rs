@@ -6,8 +6,9 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::array::checked_copy;
-use crate::heap::{HeaderSource, ObjectKind, Value, array_bytes, bytes_of};
-use crate::machine::{Fault, Machine, Obstacle};
+use super::text::is_equal;
+use crate::heap::{HeaderSource, LOG, ObjectKind, Value, array_bytes, bytes_of};
+use crate::machine::{Fault, Machine, Obstacle, is_writable};
 use crate::safepoint::{Way, in_parts, way_after};
 
 /// The most elements that an array may have.
@@ -45,15 +46,9 @@ outlined! {
             ObjectKind::RefArray => m.r(w.c).0,
             _ => m.i(w.c),
         };
-        let made = make_array(m, kind, m.i(w.b), |elements, range| match kind {
-            ObjectKind::ByteArray => {
-                let bytes = elements.add(range.start);
-                bytes.write_bytes(element as u8, range.len());
-            }
-            _ => {
-                let slots = elements.add(range.start).cast::<u64>();
-                std::slice::from_raw_parts_mut(slots, range.len() / 8).fill(element);
-            }
+        let size = if kind == ObjectKind::ByteArray { 1 } else { 8 };
+        let made = make_array(m, kind, m.i(w.b), |elements, range| {
+            fill(elements, range, size, element);
         });
         way_after(m, made)
     }
@@ -84,6 +79,43 @@ outlined! {
         });
         way_after(m, copied.map(|()| Way::Next))
     }
+    /// `r[a][i[b]] and the i[c] - 1 elements behind it = r[d] or i[d]`; `e` is the kind.
+    pub(super) fn fill_parts(m) -> Way {
+        let w = m.word();
+        let kind = ObjectKind::from_header(w.e as u64).unwrap_unchecked();
+        let array = m.r(w.a).object().filter(|&array| is_writable(array, kind));
+        let Some(array) = array else {
+            return way_after(m, Err(Obstacle::Fault(Fault::WrongKind)));
+        };
+        let (index, count) = (m.i(w.b), m.i(w.c));
+        if index.checked_add(count).is_none_or(|end| end > *array.add(1)) {
+            return way_after(m, Err(Obstacle::Fault(Fault::IndexOutOfBounds)));
+        }
+        let element = match kind {
+            ObjectKind::RefArray => m.r(w.d).0,
+            _ => m.i(w.d),
+        };
+        let size = if kind == ObjectKind::ByteArray { 1 } else { 8 };
+        let start = array.add(2).cast::<u8>().add(index as usize * size);
+        let filled = in_parts(m, count as usize * size, |range| {
+            if kind == ObjectKind::RefArray {
+                remember_range(m, array, start, range.clone());
+            }
+            fill(start, range, size, element);
+        });
+        way_after(m, filled.map(|()| Way::Next))
+    }
+    /// Whether the strings `r[a]` and `r[b]` of one length are equal; or the way on, if the run ends
+    /// meanwhile.
+    pub(super) fn equal_parts(m) -> Result<bool, Way> {
+        let w = m.word();
+        let (lhs, rhs) = (m.object(w.a, ObjectKind::Text), m.object(w.b, ObjectKind::Text));
+        let (Some(lhs), Some(rhs)) = (lhs, rhs) else {
+            return Err(way_after(m, Err(Obstacle::Fault(Fault::WrongKind))));
+        };
+        let is_equal = is_equal(m, bytes_of(lhs), bytes_of(rhs));
+        is_equal.map_err(|obstacle| way_after(m, Err(obstacle)))
+    }
     fn compare_parts(m) -> Way {
         let w = m.word();
         let (lhs, rhs) = (m.object(w.b, ObjectKind::Text), m.object(w.c, ObjectKind::Text));
@@ -100,6 +132,42 @@ outlined! {
         let order = order.then(lhs.len().cmp(&rhs.len()));
         m.set_i(w.a, order as i64 as u64);
         way_after(m, compared.map(|()| Way::Next))
+    }
+}
+
+/// Has the heap remember the references that this range of bytes of an array's elements is going
+/// to hold, as long as it does not remember the whole array.
+#[inline(always)]
+pub(super) unsafe fn remember_range(
+    m: Machine,
+    array: *mut u64,
+    elements: *mut u8,
+    range: Range<usize>,
+) {
+    for offset in range.step_by(8) {
+        // SAFETY: the slots lie in the array, as was checked.
+        unsafe {
+            if *array & LOG == 0 {
+                break;
+            }
+            (*m.ctx).heap.remember(array, elements.add(offset).cast());
+        }
+    }
+}
+
+/// Fills a range of bytes of elements of this size, which starts where an element does.
+unsafe fn fill(elements: *mut u8, range: Range<usize>, element_bytes: usize, element: u64) {
+    // SAFETY: the caller passes elements that it may write.
+    unsafe {
+        match element_bytes {
+            1 => elements
+                .add(range.start)
+                .write_bytes(element as u8, range.len()),
+            _ => {
+                let slots = elements.add(range.start).cast::<u64>();
+                std::slice::from_raw_parts_mut(slots, range.len() / 8).fill(element);
+            }
+        }
     }
 }
 

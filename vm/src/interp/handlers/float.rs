@@ -23,6 +23,28 @@ binary! {
     fdiv = |x, y| x / y;
 }
 
+/// `f[a] = f[b] op x`, of the data word.
+macro_rules! binary_imm {
+    ($($name:ident = |$lhs:ident, $rhs:ident| $result:expr;)+) => {
+        handlers! { $(
+            fn $name(m) {
+                let w = m.word();
+                let ($lhs, $rhs) = (m.f(w.b), f64::from_bits((*m.pc.add(1)).data.x));
+                m.set_f(w.a, $result);
+                m.skip(2)
+            }
+        )+ }
+    };
+}
+
+binary_imm! {
+    fadd_imm = |x, y| x + y;
+    frsub_imm = |x, y| y - x;
+    fmul_imm = |x, y| x * y;
+    fdiv_imm = |x, y| x / y;
+    frdiv_imm = |x, y| y / x;
+}
+
 /// `i[a] = f[b] op f[c]`.
 macro_rules! compare {
     ($($name:ident = |$lhs:ident, $rhs:ident| $result:expr;)+) => {

@@ -83,10 +83,10 @@ macro_rules! handlers {
 /// machine's registers one by one, because a handler with a local in memory could not end in a
 /// jump. [`Machine::outlined`](crate::machine::Machine::outlined) calls them.
 macro_rules! outlined {
-    ($($(#[$meta:meta])* fn $name:ident($m:ident) -> $result:ty $body:block)+) => { $(
+    ($($(#[$meta:meta])* $vis:vis fn $name:ident($m:ident) -> $result:ty $body:block)+) => { $(
         $(#[$meta])*
         #[inline(never)]
-        unsafe fn $name(
+        $vis unsafe fn $name(
             pc: $crate::code::Pc,
             ints: *mut u64,
             refs: *mut u64,
@@ -107,7 +107,9 @@ mod bulk;
 pub(crate) mod call;
 pub(crate) mod float;
 pub(crate) mod fused;
+pub(crate) mod global;
 pub(crate) mod record;
+pub(crate) mod reference;
 pub(crate) mod text;
 
 pub(crate) use {handlers, outlined};

@@ -1,10 +1,11 @@
-//! Records and closures.
+//! Records, closures and weak references.
 
 use super::charge;
 use crate::code::Pc;
-use crate::heap::{LOG, ObjectKind, Value, closure_header, record_header};
-use crate::machine::Fault;
-use crate::machine::Machine;
+use crate::heap::{
+    HeaderSource, LOG, ObjectKind, STATIC, Value, WEAK_BYTES, closure_header, record_header,
+};
+use crate::machine::{Fault, Machine, is_writable};
 
 handlers! {
     /// `r[a] = a record with tag e` and up to three fields: references first, from `b` on. (In all
@@ -60,6 +61,23 @@ handlers! {
         m.set_r(w.a, Value::pointer(object));
         go_on::<CHARGE>(m, list_words(refs + ints) + 2, bytes)
     }
+    /// `r[a] = a weak reference to r[b]`
+    fn weak<const CHARGE: u8>(m) {
+        let w = m.word();
+        let Some(object) = (*m.ctx).heap.try_weak(m.r(w.b), HeaderSource::of_operand(w.e)) else {
+            return m.collect(WEAK_BYTES);
+        };
+        m.set_r(w.a, Value::pointer(object));
+        go_on::<CHARGE>(m, 1, WEAK_BYTES)
+    }
+    /// `r[a] = what the weak reference r[b] refers to`
+    fn ld_weak(m) {
+        let w = m.word();
+        match m.object(w.b, ObjectKind::Weak) {
+            Some(weak) => { m.set_r(w.a, Value(*weak.add(1))); m.next() }
+            None => m.fault(Fault::WrongKind),
+        }
+    }
     /// `r[a] = r[b].refs[c]`
     fn ld_r(m) {
         let w = m.word();
@@ -86,12 +104,13 @@ handlers! {
         *slot = m.r(w.c).0;
         m.next()
     }
-    /// The store of `st_r` into an object that is not remembered yet
+    /// The store of `st_r` into an object that is not remembered yet, or into a constant
     #[cold]
     #[inline(never)]
     fn remember_st_r(m) {
         let w = m.word();
         let object = m.r(w.a).object().unwrap_unchecked();
+        if *object & STATIC != 0 { return m.fault(Fault::WrongKind); }
         let slot = object.add(1 + w.b as usize);
         (*m.ctx).heap.remember(object, slot);
         *slot = m.r(w.c).0;
@@ -101,8 +120,11 @@ handlers! {
     fn st_i(m) {
         let w = m.word();
         match int_field(m.r(w.a), w.b) {
-            Some(slot) => { *slot = m.i(w.c); m.next() }
-            None => m.fault(Fault::WrongKind),
+            Some(slot) if *m.r(w.a).object().unwrap_unchecked() & STATIC == 0 => {
+                *slot = m.i(w.c);
+                m.next()
+            }
+            _ => m.fault(Fault::WrongKind),
         }
     }
     /// `i[a] = the tag of r[b]`
@@ -134,6 +156,45 @@ handlers! {
             Some(closure) if (w.c as u64) < *closure >> 40 & 0xff => {
                 let refs = *closure >> 32 & 0xff;
                 m.set_i(w.a, *closure.add(2 + refs as usize + w.c as usize));
+                m.next()
+            }
+            _ => m.fault(Fault::WrongKind),
+        }
+    }
+    /// `r[a].captured refs[b] = r[c]`
+    fn st_cap_r(m) {
+        let w = m.word();
+        match m.r(w.a).object() {
+            Some(closure) if is_writable(closure, ObjectKind::Closure)
+                && (w.b as u64) < *closure >> 32 & 0xff =>
+            {
+                if *closure & LOG != 0 { return m.enter(remember_st_cap_r); }
+                *closure.add(2 + w.b as usize) = m.r(w.c).0;
+                m.next()
+            }
+            _ => m.fault(Fault::WrongKind),
+        }
+    }
+    /// The store of `st_cap_r` into a closure that is not remembered yet
+    #[cold]
+    #[inline(never)]
+    fn remember_st_cap_r(m) {
+        let w = m.word();
+        let closure = m.r(w.a).object().unwrap_unchecked();
+        let slot = closure.add(2 + w.b as usize);
+        (*m.ctx).heap.remember(closure, slot);
+        *slot = m.r(w.c).0;
+        m.next()
+    }
+    /// `r[a].captured ints[b] = i[c]`
+    fn st_cap_i(m) {
+        let w = m.word();
+        match m.r(w.a).object() {
+            Some(closure) if is_writable(closure, ObjectKind::Closure)
+                && (w.b as u64) < *closure >> 40 & 0xff =>
+            {
+                let refs = *closure >> 32 & 0xff;
+                *closure.add(2 + refs as usize + w.b as usize) = m.i(w.c);
                 m.next()
             }
             _ => m.fault(Fault::WrongKind),

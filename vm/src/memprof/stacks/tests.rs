@@ -5,7 +5,7 @@ use profiler::SourceMap;
 use profiler::sampling::{CallId, CallTree, SplitMix64};
 
 use super::StackCache;
-use crate::code::{DataWord, Frame, Mode, OpaqueContext, Pc, Program, Word};
+use crate::code::{DataWord, Frame, Globals, Mode, OpaqueContext, Pc, Program, Word};
 use crate::isa::Op;
 use crate::module::{Function, Module};
 use crate::verify::verify;
@@ -59,6 +59,7 @@ fn program() -> Program {
         mode: Mode::Off,
         callback_return: N_STUBS - 1,
         caught: Vec::new(),
+        globals: Globals::default(),
         caller_sites: Default::default(),
         events_handler: unused,
     }
