@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vm::host::standard_signature;
 use vm::isa::{Op, Signature};
-use vm::module::{Captures, Constant};
+use vm::module::{Captures, ConstRef, Constant, Global};
 
 use super::value::{Arg, Callable};
 use super::{Body, BuildError, FileId, FunctionId, ModuleBuilder};
@@ -63,6 +63,28 @@ impl ModuleBuilder {
     /// A constant string as an operand.
     pub fn text(&mut self, text: impl AsRef<[u8]>) -> Arg {
         Arg::Constant(self.constant(Constant::Text(text.as_ref().to_vec())))
+    }
+
+    /// A global word, which holds `value` in a new machine, as an operand of `ld_gi` and `st_gi`. A
+    /// double is its bits: [`f64::to_bits`] and [`Var::as_float`](super::Var::as_float).
+    pub fn int_global(&mut self, name: &str, value: i64) -> Arg {
+        let list = &mut self.program.globals.ints;
+        list.push(Global {
+            name: name.to_owned(),
+            value,
+        });
+        Arg::IntGlobal(list.len() as u32 - 1)
+    }
+
+    /// A global reference, which holds `value` in a new machine, as an operand of `ld_gr` and
+    /// `st_gr`.
+    pub fn ref_global(&mut self, name: &str, value: ConstRef) -> Arg {
+        let list = &mut self.program.globals.refs;
+        list.push(Global {
+            name: name.to_owned(),
+            value,
+        });
+        Arg::RefGlobal(list.len() as u32 - 1)
     }
 
     /// Leaves a function without a profiling source: its callers are charged for it, as MLton does

@@ -103,6 +103,11 @@ pub enum Arg {
     Function(FunctionId),
     /// A profiling source, for explicit Enters and Leaves.
     Source(u32),
+    /// A global word, as [`ModuleBuilder::int_global`](super::ModuleBuilder::int_global) gives it.
+    IntGlobal(u32),
+    /// A global reference, as [`ModuleBuilder::ref_global`](super::ModuleBuilder::ref_global)
+    /// gives it.
+    RefGlobal(u32),
 }
 
 macro_rules! arg_from {

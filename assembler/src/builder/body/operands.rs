@@ -26,6 +26,8 @@ pub(super) fn describe(arg: &Arg) -> String {
         Arg::List(_) => "a list".into(),
         Arg::Function(_) => "a function".into(),
         Arg::Source(_) => "a source".into(),
+        Arg::IntGlobal(_) => "a global word".into(),
+        Arg::RefGlobal(_) => "a global reference".into(),
     }
 }
 
@@ -54,7 +56,10 @@ fn kind_of(info: &OpInfo, operand: &OperandInfo) -> Kind {
 
 /// Whether the op moves bits without looking at them, so that doubles and integers are the same.
 fn moves_bits(opcode: Opcode) -> bool {
-    matches!(opcode, Opcode::Mov | Opcode::StI)
+    matches!(
+        opcode,
+        Opcode::Mov | Opcode::StI | Opcode::StGI | Opcode::StCapI
+    )
 }
 
 /// Ops whose operands are a matter of signatures, and the method that knows them.
@@ -84,6 +89,9 @@ fn mirrored(mnemonic: &str) -> Option<&str> {
 /// The row and operands of the immediate form, when one of the operands is a constant for which
 /// there is one.
 fn fold(info: &'static OpInfo, args: &[Arg]) -> Option<(&'static OpInfo, Vec<Arg>)> {
+    if let [Arg::Float(_), _] | [_, Arg::Float(_)] = args {
+        return fold_double(info, args);
+    }
     if let [.., Arg::Int(_)] | [_, Arg::Int(_), ..] = args
         && let Some(found) = fold_right(info, args)
     {
@@ -101,6 +109,25 @@ fn fold(info: &'static OpInfo, args: &[Arg]) -> Option<(&'static OpInfo, Vec<Arg
     }
     let other = Opcode::from_mnemonic(mirrored(info.mnemonic)?)?.info();
     fold_right(other, &swapped)
+}
+
+/// As [`fold`], for arithmetic of doubles.
+fn fold_double(info: &OpInfo, args: &[Arg]) -> Option<(&'static OpInfo, Vec<Arg>)> {
+    let (name, var, value) = match (info.mnemonic, args) {
+        // `x - c` is `x + -c`, to the last bit, but for the sign of what is no number.
+        ("fsub", [var, Arg::Float(value)]) if !value.is_nan() => ("fadd_imm", var, -value),
+        ("fadd", [var, Arg::Float(value)] | [Arg::Float(value), var]) => ("fadd_imm", var, *value),
+        ("fmul", [var, Arg::Float(value)] | [Arg::Float(value), var]) => ("fmul_imm", var, *value),
+        ("fdiv", [var, Arg::Float(value)]) => ("fdiv_imm", var, *value),
+        ("fsub", [Arg::Float(value), var]) => ("frsub_imm", var, *value),
+        ("fdiv", [Arg::Float(value), var]) => ("frdiv_imm", var, *value),
+        _ => return None,
+    };
+    let row = Opcode::from_mnemonic(name)?.info();
+    // What is not a double is refused, in the terms of the op that was asked for.
+    let is_double =
+        matches!(var, Arg::Float(_)) || matches!(var, Arg::Var(var) if var.kind() == Kind::Float);
+    is_double.then(|| (row, vec![var.clone(), Arg::Float(value)]))
 }
 
 /// As [`fold`], for a constant that is not the first operand.
@@ -137,7 +164,8 @@ fn immediate(
                 true => Role::Int32,
                 false => pair.0.role,
             };
-            pair.1.role == role && kind_of(info, pair.0) != Kind::Float
+            let is_double = index == place && kind_of(info, pair.0) == Kind::Float;
+            pair.1.role == role && !is_double
         });
     let fits = matches!(args.get(place), Some(Arg::Int(value)) if i32::try_from(*value).is_ok());
     (is_alike && fits).then_some((row, args))
@@ -330,6 +358,8 @@ impl Body {
             (Role::FuncId, Arg::Function(id)) => Some(Operand::FuncId(id.0)),
             (Role::ConstId, Arg::Constant(id)) => Some(Operand::ConstId(*id)),
             (Role::SourceRef, Arg::Source(id)) => Some(Operand::SourceRef(*id)),
+            (Role::IntGlobal, Arg::IntGlobal(id)) => Some(Operand::IntGlobal(*id)),
+            (Role::RefGlobal, Arg::RefGlobal(id)) => Some(Operand::RefGlobal(*id)),
             _ => None,
         };
         plain.ok_or_else(|| self.unfit(info, operand, &arg))
