@@ -222,6 +222,7 @@ fn links_lead_somewhere() {
         "fuzzing.md",
         "recipes.md",
         "assembly.md",
+        "compilers.md",
     ];
     for name in names {
         let text = page(name);

@@ -136,7 +136,7 @@ fn branches_of_the_builder_end() {
             f.ret(&[Value::Int(1)]);
         },
         expect![[r#"
-            in `f`: a branch is still open at the end of the function
+            in `f`: a branch is still open at the end of the function (`begin_branch`, block 0)
         "#]],
     );
 }

@@ -6,6 +6,7 @@ use assembler::link::{LinkError, link};
 use assembler::{AssembleOptions, print, print_ops};
 use expect_test::{Expect, expect};
 use vm::isa::{OPS, Op, Role, Signature};
+use vm::module::ConstRef;
 
 type Built<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -162,8 +163,7 @@ fn constants_become_part_of_ops_where_there_is_such_a_form() {
                 i1 = int -9223372036854775808
                 i0 = sub_ovf i0, i1
                 i0 = itof i0
-                i1 = float 2.5
-                i0 = fmul i0, i1
+                i0 = fmul_imm i0, 2.5
                 i0 = ftoi i0
                 r0 = text "hello"
                 i1 = len r0
@@ -357,6 +357,8 @@ fn every_op_is_reached_by_its_mnemonic() {
                     Role::FuncId => Arg::Function(b.id()),
                     Role::ConstId => module.text("c"),
                     Role::SourceRef => Arg::Source(3),
+                    Role::IntGlobal => module.int_global("g", 1),
+                    Role::RefGlobal => module.ref_global("g", ConstRef::Null),
                     role => panic!("{}: {role:?}", info.mnemonic),
                 })
             });

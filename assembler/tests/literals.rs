@@ -126,7 +126,7 @@ fn place(info: &OpInfo, operand: &OperandInfo) -> Option<&'static str> {
         Role::RIn if info.mnemonic == "tadd" => "addend",
         Role::RIn | Role::RRegs => "reference",
         Role::IRegs => "word",
-        _ if ["mov", "st_i", "st_cap_i"].contains(&info.mnemonic) => "word",
+        _ if ["mov", "st_i", "st_gi", "st_cap_i"].contains(&info.mnemonic) => "word",
         _ if is_double => "double",
         _ => "integer",
     })
@@ -147,6 +147,8 @@ fn program(info: &OpInfo, index: usize, literal: &str) -> String {
             Role::Target => "end".into(),
             Role::Targets => "[end]".into(),
             Role::FuncId => "captured".into(),
+            Role::IntGlobal => "word".into(),
+            Role::RefGlobal => "cell".into(),
             Role::Sig => "() -> ()".into(),
             _ => "1".into(),
         }
@@ -162,7 +164,8 @@ fn program(info: &OpInfo, index: usize, literal: &str) -> String {
     let equals = if written.is_empty() { "" } else { " = " };
     let (written, others) = (written.join(", "), others.join(", "));
     format!(
-        "closure fun captured{{k: i, s: r}}() {{ ret }}\n\
+        "global word: i\nglobal cell: r\n\
+         closure fun captured{{k: i, s: r}}() {{ ret }}\n\
          fun f(a: i, p: r) {{\n    {written}{equals}{} {others}\nend:\n    ret\n}}\n\
          fun main() {{ ret }}\n",
         info.mnemonic

@@ -29,7 +29,7 @@ impl Reads {
         match operand.role {
             Role::RIn | Role::RRegs => Self::Reference,
             Role::IRegs => Self::Word,
-            _ if matches!(info.opcode, Opcode::Mov | Opcode::StI | Opcode::StCapI) => Self::Word,
+            _ if moves_bits(info.opcode) => Self::Word,
             _ if info.doc.contains(&format!("f[{}]", operand.name)) => Self::Double,
             _ => Self::Integer,
         }
@@ -60,6 +60,14 @@ impl Reads {
             Self::Reference => "an r register, a string or `null`",
         }
     }
+}
+
+/// Whether the op moves bits without looking at them.
+fn moves_bits(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::Mov | Opcode::StI | Opcode::StGI | Opcode::StCapI
+    )
 }
 
 /// The registers that hold literals. Each is free again behind the statement of its literal, so a

@@ -94,22 +94,23 @@ impl Lowerer {
     }
 
     fn global_id(&self, arg: &Arg, class: Class) -> Lowered<u32> {
-        if let ArgKind::Index(index) = &arg.kind {
-            return Ok(*index);
-        }
-        let name = name_of(arg)?;
-        match self.names.globals.get(&name.text) {
+        let name = match &arg.kind {
+            ArgKind::Index(index) => return Ok(*index),
+            ArgKind::Text(_) => text_of(arg)?,
+            _ => name_of(arg)?.text,
+        };
+        match self.names.globals.get(&name) {
             Some(&(found, id)) if found == class => Ok(id),
             Some(_) => {
-                let message = format!("the global `{}` is of the other class", name.text);
+                let message = format!("the global `{name}` is of the other class");
                 let help = "`ld_gi` and `st_gi` are for `i` and `f`, `ld_gr` and `st_gr` for `r`";
-                Err(Diagnostic::new(name.span, message).with_help(help))
+                Err(Diagnostic::new(arg.span, message).with_help(help))
             }
             None => {
-                let message = format!("no global is called `{}`", name.text);
-                let error = Diagnostic::new(name.span, message);
+                let message = format!("no global is called `{name}`");
+                let error = Diagnostic::new(arg.span, message);
                 let known = self.names.globals.keys().map(String::as_str);
-                Err(error.suggesting(&name.text, known))
+                Err(error.suggesting(&name, known))
             }
         }
     }

@@ -60,6 +60,45 @@ pub(crate) fn golden_texts() -> Vec<(String, String)> {
 /// and after each call.
 const REGISTERS: u8 = 6;
 
+/// Constants that refer to others, and globals, some of which have the same name.
+fn objects(numbers: &mut Numbers, module: &mut Module) {
+    for _ in 0..numbers.below(4) {
+        let count = module.constants.len();
+        let refs = (0..numbers.below(4)).map(|_| reference(numbers, count));
+        let refs = refs.collect();
+        let ints = (0..numbers.below(3))
+            .map(|_| numbers.next() as i64)
+            .collect();
+        module.constants.push(match numbers.below(2) {
+            0 => Constant::Refs(refs),
+            _ => Constant::Record {
+                tag: numbers.next() as u16,
+                refs,
+                ints,
+            },
+        });
+    }
+    let count = module.constants.len();
+    for _ in 0..numbers.below(3) {
+        let name = (*numbers.pick(&["g", "g", "with space", "null"])).to_owned();
+        let value = numbers.next() as i64;
+        module.globals.ints.push(Global { name, value });
+    }
+    for _ in 0..numbers.below(3) {
+        let name = (*numbers.pick(&["g", "h", "\"", "i0"])).to_owned();
+        let value = reference(numbers, count);
+        module.globals.refs.push(Global { name, value });
+    }
+}
+
+fn reference(numbers: &mut Numbers, count: usize) -> ConstRef {
+    match numbers.below(3) {
+        0 => ConstRef::Null,
+        1 => ConstRef::Immediate(numbers.next() as i64 >> 1),
+        _ => ConstRef::Constant(numbers.below(count) as u32),
+    }
+}
+
 /// A random module that verifies.
 pub(crate) fn random_module(seed: u64) -> Module {
     let mut numbers = Numbers::new(seed);
@@ -82,6 +121,7 @@ pub(crate) fn random_module(seed: u64) -> Module {
         sources: sources(numbers),
         ..Module::default()
     };
+    objects(numbers, &mut module);
     let count = 1 + numbers.below(5);
     for index in 0..count {
         module.functions.push(declaration(numbers, index));
@@ -297,6 +337,14 @@ impl Body<'_> {
             Operand::ConstId(_) => {
                 Operand::ConstId(self.numbers.below(self.module.constants.len()) as u32)
             }
+            Operand::IntGlobal(_) => match self.module.globals.ints.len() {
+                0 => return None,
+                count => Operand::IntGlobal(self.numbers.below(count) as u32),
+            },
+            Operand::RefGlobal(_) => match self.module.globals.refs.len() {
+                0 => return None,
+                count => Operand::RefGlobal(self.numbers.below(count) as u32),
+            },
             Operand::HostId(_) => match self.module.hosts.len() {
                 0 => return None,
                 count => Operand::HostId(self.numbers.below(count) as u32),
@@ -316,10 +364,10 @@ impl Body<'_> {
                 Constant::Text(_)
             )
             .then_some(op),
-            Op::Data { constant, .. } => (!matches!(
+            Op::Data { constant, .. } => matches!(
                 self.module.constants[constant.0 as usize],
-                Constant::Text(_)
-            ))
+                Constant::Bytes(_) | Constant::Ints(_) | Constant::Floats(_)
+            )
             .then_some(op),
             Op::SExt { dst, src, .. } => Some(Op::SExt {
                 dst: dst.clone(),

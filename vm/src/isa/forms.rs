@@ -106,7 +106,10 @@ impl ImmediateForm {
     /// The immediate that a double is, if it can be one.
     pub fn immediate_float(&self, value: f64) -> Option<Operand> {
         match self.row.operands[self.place].role {
-            Role::Float64 if self.is_negated => Some(Operand::Float64(-value)),
+            // The other sign of what is no number would show.
+            Role::Float64 if self.is_negated => {
+                (!value.is_nan()).then_some(Operand::Float64(-value))
+            }
             Role::Float64 => Some(Operand::Float64(value)),
             _ => None,
         }

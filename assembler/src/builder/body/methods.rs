@@ -12,6 +12,10 @@ macro_rules! methods {
     (@result 1, $body:expr, $mnemonic:expr, $args:expr) => {
         $body.op_one($mnemonic, $args)
     };
+    (@result 2, $body:expr, $mnemonic:expr, $args:expr) => {
+        $body.op($mnemonic, $args).map(|results| [results[0], results[1]])
+    };
+    (@type 2) => { [Var; 2] };
     (@type 0) => { () };
     (@type 1) => { Var };
     ($( $count:tt: $( $name:ident ($($arg:ident),*) )+ ; )+) => {
@@ -45,8 +49,14 @@ macro_rules! methods {
 }
 
 methods! {
+    2:
+        int_of_str(src) float_of_str(src)
+        add_carry(lhs, rhs, carry_in) sub_borrow(lhs, rhs, borrow_in);
     1:
-        imm(value) to_imm(src) of_imm(src) data(constant)
+        imm(value) to_imm(src) of_imm(src) data(constant) constant(constant)
+        ld_gi(global) ld_gr(global) kind(src) sig(closure)
+        mul_hi(lhs, rhs) umul_hi(lhs, rhs) tadd(lhs, rhs) tsub(lhs, rhs) tmul(lhs, rhs)
+        find(src, part, index) hash(src) put_int(array, index, src) weak(src) ld_weak(weak)
         add(lhs, rhs) sub(lhs, rhs) mul(lhs, rhs) neg(src)
         add_ovf(lhs, rhs) sub_ovf(lhs, rhs) mul_ovf(lhs, rhs) neg_ovf(src)
         quot(lhs, rhs) rem(lhs, rhs) div(lhs, rhs) modulo(lhs, rhs) udiv(lhs, rhs) urem(lhs, rhs)
@@ -66,13 +76,20 @@ methods! {
         str_of_int(src) str_of_float(src) str_of_bytes(src)
         cap_r(closure, field) cap_i(closure, field);
     0:
+        st_gi(global, src) st_gr(global, src)
+        st_cap_r(closure, field, src) st_cap_i(closure, field, src)
+        fill_r(array, index, count, src) fill_i(array, index, count, src)
+        fill_f(array, index, count, src) fill_b(array, index, count, src)
+        jtlt(lhs, rhs, target) jtle(lhs, rhs, target)
+        jtag(src, tag, target) jntag(src, tag, target) switch_tag(src, n_imms, targets)
+        jstreq(lhs, rhs, target) jstrne(lhs, rhs, target)
         jmp(target)
         jeq(lhs, rhs, target) jne(lhs, rhs, target) jlt(lhs, rhs, target)
         jle(lhs, rhs, target) jgt(lhs, rhs, target) jge(lhs, rhs, target)
         jult(lhs, rhs, target) jule(lhs, rhs, target)
         jfeq(lhs, rhs, target) jfne(lhs, rhs, target) jflt(lhs, rhs, target)
         jfle(lhs, rhs, target) jfnlt(lhs, rhs, target) jfnle(lhs, rhs, target)
-        jnull(src, target) jnonnull(src, target) jimm(src, target) jsame(lhs, rhs, target)
+        jnull(src, target) jnonnull(src, target) jimm(src, target) jsame(lhs, rhs, target) jnsame(lhs, rhs, target)
         switch(index, targets)
         st_r(record, field, src) st_i(record, field, src)
         set_r(array, index, src) set_i(array, index, src)
@@ -100,7 +117,39 @@ impl Body {
 #[cfg(test)]
 mod tests {
     use super::METHODS;
-    use vm::isa::{Access, Opcode};
+    use vm::isa::{Access, OPS, Opcode};
+
+    /// Ops that are had by other methods than those of their names: `value` and `def`, `call` and
+    /// its like, `new_closure`, and `op` for profiling ops that are written out.
+    const OTHERS: [&str; 15] = [
+        "mov",
+        "rmov",
+        "int",
+        "float",
+        "null",
+        "text",
+        "closure",
+        "call",
+        "call_closure",
+        "call_host",
+        "tail_call",
+        "tail_call_closure",
+        "ret",
+        "enter",
+        "leave",
+    ];
+
+    #[test]
+    fn every_op_has_a_method() {
+        let has_method = |name: &str| METHODS.iter().any(|&(method, ..)| method == name);
+        for info in OPS {
+            let name = info.mnemonic;
+            // Constants become part of an op by themselves.
+            let is_folded = name.ends_with("_imm");
+            let is_known = has_method(name) != OTHERS.contains(&name);
+            assert!(is_folded || is_known, "{name}");
+        }
+    }
 
     #[test]
     fn methods_have_the_operands_of_their_rows() {

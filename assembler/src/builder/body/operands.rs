@@ -57,7 +57,10 @@ fn kind_of(info: &OpInfo, operand: &OperandInfo) -> Kind {
 
 /// Whether the op moves bits without looking at them, so that doubles and integers are the same.
 fn moves_bits(opcode: Opcode) -> bool {
-    matches!(opcode, Opcode::Mov | Opcode::StI | Opcode::StCapI)
+    matches!(
+        opcode,
+        Opcode::Mov | Opcode::StI | Opcode::StGI | Opcode::StCapI
+    )
 }
 
 /// Ops whose operands are a matter of signatures, and the method that knows them.
@@ -78,7 +81,7 @@ fn fold(info: &'static OpInfo, args: &[Arg]) -> Option<(&'static OpInfo, Vec<Arg
     let written = info.n_written();
     for place in 1..args.len() {
         if let Some(form) = info.immediate_form(written + place)
-            && let Some(value) = immediate(&args[place], form)
+            && let Some(value) = immediate(&args[place], &args[0], form)
         {
             let mut args = args.to_vec();
             args[place] = value;
@@ -86,18 +89,23 @@ fn fold(info: &'static OpInfo, args: &[Arg]) -> Option<(&'static OpInfo, Vec<Arg
         }
     }
     let form = info.swapped_form()?;
-    let value = immediate(args.first()?, form)?;
+    let value = immediate(args.first()?, args.get(1)?, form)?;
     let mut args = args.to_vec();
     args[0] = value;
     args.swap(0, 1);
     Some((form.row, args))
 }
 
-/// A constant as a form's immediate, if it can be one.
-fn immediate(arg: &Arg, form: ImmediateForm) -> Option<Arg> {
+/// A constant as a form's immediate, if it can be one beside the other operand: what is no double
+/// is refused in the terms of the op that was asked for.
+fn immediate(arg: &Arg, other: &Arg, form: ImmediateForm) -> Option<Arg> {
+    let is_double = match other {
+        Arg::Var(var) => var.kind() == Kind::Float,
+        other => matches!(other, Arg::Float(_)),
+    };
     let operand = match arg {
         Arg::Int(value) => form.immediate(*value),
-        Arg::Float(value) => form.immediate_float(*value),
+        Arg::Float(value) if is_double => form.immediate_float(*value),
         _ => None,
     };
     match operand? {
