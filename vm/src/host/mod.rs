@@ -440,8 +440,8 @@ impl HostCall {
         unsafe { (*self.ctx()).heap.stats.pause_total }
     }
 
-    /// Fails when a string of so many bytes could never be: host functions that gather bytes outside
-    /// of the heap ask now and then, so that the heap's limit holds for them, too.
+    /// Fails when a string of so many bytes could never be: host functions that gather bytes
+    /// outside of the heap ask now and then, so that the heap's limit holds for them, too.
     fn check_room(&self, bytes: usize) -> Result<(), HostError> {
         // SAFETY: the context outlives the call.
         let error = unsafe { (*self.ctx()).heap.out_of_memory(bytes) };

@@ -129,9 +129,8 @@ pub(super) fn local(call: &mut HostCall) -> Result<(), HostError> {
     }
     // SAFETY: the call has succeeded, so it has filled it in.
     let found = unsafe { found.assume_init() };
-    let offset = found.tm_gmtoff as i64;
-    // The system counts the days of its year as an `int`; the date of the shifted second is the
-    // same.
+    let offset = found.tm_gmtoff;
+    // All fields follow from the offset, by the calendar that dates in UTC have.
     let date = date_of(seconds.checked_add(offset).ok_or(HostError::Failed)?);
     set_date(call, date);
     call.set_int(8, offset);

@@ -117,7 +117,7 @@ fn shortest_digits(x: f64) -> (String, i64) {
 mod tests {
     use super::*;
 
-    /// The second column is what `printf("%.*g")` prints, but for the zero and the sign of exponents.
+    /// The last column is what `printf("%.*g")` prints, but for plus and zeros in exponents.
     #[test]
     fn general_form_is_that_of_c() {
         for (digits, x, expected) in [

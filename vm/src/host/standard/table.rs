@@ -7,12 +7,12 @@
 //! What-it-touches name(parameter: kind, ...) -> (result: kind, ...) = its work;
 //! ```
 //!
-//! A kind is `i` for an integer, `f` for a double, `r` for a reference. Functions that the world may
-//! refuse give a code first: 0 for success, otherwise the number of a system's error, of which
+//! A kind is `i` for an integer, `f` for a double, `r` for a reference. Functions that the world
+//! may refuse give a code first: 0 for success, otherwise the number of a system's error, of which
 //! `error_message` tells the meaning. Then the other results are 0 and empty.
 //!
-//! `tests/sandbox` calls each of them under a policy that allows nothing; `docs/hosts.md` is made of
-//! the list.
+//! `tests/sandbox` calls each of them under a policy that allows nothing; `docs/hosts.md` is made
+//! of the list.
 
 use super::coded::{coded, error_message};
 use super::{HostValue, StandardFunction, Touches, ValueKind, signature_of};
@@ -127,8 +127,8 @@ standard! {
     }
 
     "Folders and names" {
-        /// what is there: 1 for a file, 2 for a folder, 3 for anything else; its size, and when it was
-        /// modified, in nanoseconds since the start of 1970
+        /// what is there: 1 for a file, 2 for a folder, 3 for anything else; its size, and when it
+        /// was modified, in nanoseconds since the start of 1970
         ReadFiles path_info(path: r) -> (code: i, kind: i, bytes: i, modified: i)
             = |call| coded(call, folders::info);
         /// moves a file or folder, in place of what has the new name
@@ -218,8 +218,8 @@ standard! {
         Clock gc_time() -> (nanoseconds: i) = time::collector;
         /// waits this many nanoseconds; a signal ends the run meanwhile
         Clock sleep(nanoseconds: i) -> () = time::sleep;
-        /// a second since the start of 1970 as a date in UTC: months and days from 1, weekdays from 0
-        /// for Sunday, days of the year from 0
+        /// a second since the start of 1970 as a date in UTC: months and days from 1, weekdays from
+        /// 0 for Sunday, days of the year from 0
         Nothing date_utc(seconds: i) -> (year: i, month: i, day: i, hour: i, minute: i, second: i,
             weekday: i, yearday: i) = date::utc;
         /// the same in local time, and how many seconds that is ahead of UTC
@@ -258,8 +258,9 @@ standard! {
         Nothing format_int(number: i, radix: i) -> (text: r) = numbers::int;
         /// an integer taken as 64 bits without a sign, in a radix from 2 to 36
         Nothing format_word(number: i, radix: i) -> (text: r) = numbers::word;
-        /// the integer, perhaps with a sign, that begins at a place of a string or a byte array, and
-        /// how many bytes it has: 0 if there is none; whether 64 bits hold it, otherwise it is 0
+        /// the integer, perhaps with a sign, that begins at a place of a string or a byte array,
+        /// and how many bytes it has: 0 if there is none; whether 64 bits hold it, otherwise it is
+        /// 0
         Nothing scan_int(text: r, start: i, radix: i) -> (used: i, number: i, fits: i) = scan::int;
         /// the same without a sign
         Nothing scan_word(text: r, start: i, radix: i) -> (used: i, number: i, fits: i)
@@ -303,7 +304,8 @@ standard! {
         Nothing cbrt(x: f) -> (y: f) = |call| math::unary(call, f64::cbrt);
         /// the distance of the point (x, y) from the origin
         Nothing hypot(x: f, y: f) -> (distance: f) = |call| math::binary(call, f64::hypot);
-        /// parts with `x = part * 2^exponent`, where `part` is at least 1/2 and less than 1 but for its sign
+        /// parts with `x = part * 2^exponent`, where `part` is at least 1/2 and less than 1 but for
+        /// its sign
         Nothing frexp(x: f) -> (part: f, exponent: i) = math::frexp;
         /// `part * 2^exponent`, rounded once
         Nothing ldexp(part: f, exponent: i) -> (x: f) = math::ldexp;

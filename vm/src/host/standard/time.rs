@@ -36,8 +36,8 @@ pub(super) fn cpu(call: &mut HostCall) -> Result<(), Refused> {
     // SAFETY: the call has succeeded, so it has filled it in.
     let usage = unsafe { usage.assume_init() };
     let nanoseconds = |time: libc::timeval| {
-        let (seconds, microseconds) = (time.tv_sec as i64, time.tv_usec as i64);
-        seconds * 1_000_000_000 + microseconds * 1000
+        let time = Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+        time.as_nanos() as i64
     };
     call.set_int(1, nanoseconds(usage.ru_utime));
     call.set_int(2, nanoseconds(usage.ru_stime));
