@@ -71,8 +71,8 @@ Made from the machine's own tables; `BLESS=1 cargo test --test workspace` writes
 What the `vm` command offers to programs. An `i` is an integer, an `f` a double, which stands in an
 `i` register, too, and an `r` a reference: a string where a text is meant, or a byte array.
 [profiling.md](profiling.md) has more on those that begin with `profile_`, [memory.md](memory.md) on
-those for memory. What a function touches besides standard streams and arguments, `vm --sandbox`
-denies: [sandbox.md](sandbox.md).
+those for memory. What a function touches besides standard streams, arguments and files that are
+open, `vm --sandbox` denies: [sandbox.md](sandbox.md).
 
 Functions that the world may refuse give a code first: 0 for success, otherwise the number of a
 system's error, of which `error_message` tells the meaning; the other results are then 0 and empty.

@@ -7,6 +7,7 @@ mod support;
 mod ends;
 mod files;
 mod folders;
+mod surroundings;
 mod waits;
 
 use std::fs;

@@ -111,6 +111,7 @@ pub struct Hosts {
     state: standard::State,
     /// What the last host function that failed was denied, if it failed for that.
     denied: Option<Denied>,
+    /// What embedders offer, and the standard functions that were wanted so far.
     offered: Vec<(String, Signature, HostFunction)>,
     /// For each of the module's imports the index of the function offered.
     bound: Vec<usize>,
@@ -128,16 +129,14 @@ impl Hosts {
     /// The standard functions over this input and output. Programs may touch nothing else, until
     /// [`Hosts::with_policy`] says more.
     pub fn standard(io: HostIo) -> Self {
-        let mut hosts = Self {
+        Self {
             io,
             policy: Policy::nothing(),
             state: standard::State::default(),
             denied: None,
             offered: Vec::new(),
             bound: Vec::new(),
-        };
-        standard::offer(&mut hosts);
-        hosts
+        }
     }
 
     /// Lets programs touch what this policy allows.
@@ -145,7 +144,7 @@ impl Hosts {
         Self { policy, ..self }
     }
 
-    /// Offers a function, in place of one of the same name.
+    /// Offers a function, in place of one of the same name, standard ones included.
     pub fn offer(
         &mut self,
         name: &str,
@@ -160,10 +159,7 @@ impl Hosts {
     /// Binds a module's imports, or says which one cannot be bound.
     pub(crate) fn bind(&mut self, imports: &[crate::module::HostImport]) -> Result<(), String> {
         let find = |import: &crate::module::HostImport| {
-            let index = self
-                .offered
-                .iter()
-                .position(|(name, ..)| *name == import.name);
+            let index = self.find(&import.name);
             let index = index.ok_or(format!("no host function is named `{}`", import.name))?;
             let signature = self.offered[index].1;
             if signature != import.signature {
@@ -178,6 +174,21 @@ impl Hosts {
         };
         self.bound = imports.iter().map(find).collect::<Result<_, _>>()?;
         Ok(())
+    }
+
+    /// The index of the function of this name. A standard one is made when it is first wanted:
+    /// there are many, and a module imports few.
+    fn find(&mut self, name: &str) -> Option<usize> {
+        let known = self.offered.iter().position(|(known, ..)| known == name);
+        if known.is_some() {
+            return known;
+        }
+        let function = standard_function(name)?;
+        let work = standard::checked_work(function);
+        let index = self.offered.len();
+        self.offered
+            .push((name.to_owned(), function.signature, work));
+        Some(index)
     }
 
     /// The function bound to an import.

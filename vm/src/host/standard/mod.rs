@@ -21,7 +21,7 @@ pub use table::STANDARD;
 use std::fmt;
 
 use super::open_file::OpenFiles;
-use super::{HostCall, HostError, Hosts};
+use super::{HostCall, HostError, HostFunction};
 use crate::isa::Signature;
 
 /// The work of a standard host function.
@@ -126,7 +126,7 @@ const fn signature_of(params: &[HostValue], results: &[HostValue]) -> Signature 
     }
 }
 
-/// What of the world a standard host function touches. All but the first three need a [`Policy`]
+/// What of the world a standard host function touches. All but the first four need a [`Policy`]
 /// that allows it.
 ///
 /// [`Policy`]: super::Policy
@@ -138,15 +138,17 @@ pub enum Touches {
     Streams,
     /// The program's arguments.
     Arguments,
+    /// Files that the program has opened, standard streams among them. Whoever opened them asked.
+    OpenFiles,
     /// Files that it reads. The function asks the policy for each.
     ReadFiles,
     /// Files that it writes. The function asks the policy for each.
     WrittenFiles,
     /// Files that it reads and writes. The function asks the policy for both.
     ReadAndWrittenFiles,
-    /// The environment's variables.
+    /// The environment's variables, or the current folder.
     Environment,
-    /// A clock.
+    /// A clock, or the time zone.
     Clock,
 }
 
@@ -156,6 +158,7 @@ impl fmt::Display for Touches {
             Self::Nothing => "nothing",
             Self::Streams => "standard streams",
             Self::Arguments => "arguments",
+            Self::OpenFiles => "open files",
             Self::ReadFiles => "files it reads",
             Self::WrittenFiles => "files it writes",
             Self::ReadAndWrittenFiles => "files it reads and writes",
@@ -183,26 +186,19 @@ pub(super) fn shown(name: &str, signature: Signature) -> String {
     }
 }
 
-/// Offers all of them.
-pub(super) fn offer(hosts: &mut Hosts) {
-    for &StandardFunction {
-        name,
-        signature,
-        touches,
-        work,
-        ..
-    } in STANDARD
-    {
-        match touches {
-            Touches::Clock => hosts.offer(name, signature, move |call| {
-                call.policy().check_clock()?;
-                work(call)
-            }),
-            Touches::Environment => hosts.offer(name, signature, move |call| {
-                call.policy().check_environment()?;
-                work(call)
-            }),
-            _ => hosts.offer(name, signature, work),
-        }
+/// What a function does, behind the question whether its class is allowed. Functions on files ask
+/// for each path.
+pub(super) fn checked_work(function: &StandardFunction) -> HostFunction {
+    let work = function.work;
+    match function.touches {
+        Touches::Clock => Box::new(move |call| {
+            call.policy().check_clock()?;
+            work(call)
+        }),
+        Touches::Environment => Box::new(move |call| {
+            call.policy().check_environment()?;
+            work(call)
+        }),
+        _ => Box::new(work),
     }
 }

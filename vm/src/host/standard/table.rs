@@ -93,33 +93,34 @@ standard! {
         WrittenFiles file_temporary(folder: r) -> (code: i, file: i, path: r)
             = |call| coded(call, files::make_temporary);
         /// reads this many bytes, fewer at the end only
-        Streams file_read(file: i, limit: i) -> (code: i, text: r)
+        OpenFiles file_read(file: i, limit: i) -> (code: i, text: r)
             = |call| coded(call, files::read);
         /// reads what there is, at most this many bytes, none at the end only
-        Streams file_read_some(file: i, limit: i) -> (code: i, text: r)
+        OpenFiles file_read_some(file: i, limit: i) -> (code: i, text: r)
             = |call| coded(call, files::read_some);
         /// reads to the end
-        Streams file_read_all(file: i) -> (code: i, text: r) = |call| coded(call, files::read_all);
+        OpenFiles file_read_all(file: i) -> (code: i, text: r)
+            = |call| coded(call, files::read_all);
         /// reads a line with its newline; an empty string at the end
-        Streams file_read_line(file: i) -> (code: i, text: r)
+        OpenFiles file_read_line(file: i) -> (code: i, text: r)
             = |call| coded(call, files::read_line);
         /// writes a string or a byte array
-        Streams file_write(file: i, text: r) -> (code: i) = |call| coded(call, files::write);
+        OpenFiles file_write(file: i, text: r) -> (code: i) = |call| coded(call, files::write);
         /// writes this many bytes of a string or a byte array, from this one on
-        Streams file_write_part(file: i, text: r, start: i, count: i) -> (code: i)
+        OpenFiles file_write_part(file: i, text: r, start: i, count: i) -> (code: i)
             = |call| coded(call, files::write_part);
         /// goes to a place counted from the start (0), from here (1) or from the end (2)
-        Nothing file_seek(file: i, offset: i, from: i) -> (code: i, position: i)
+        OpenFiles file_seek(file: i, offset: i, from: i) -> (code: i, position: i)
             = |call| coded(call, files::seek);
         /// where the next byte is read or written
-        Nothing file_position(file: i) -> (code: i, position: i)
+        OpenFiles file_position(file: i) -> (code: i, position: i)
             = |call| coded(call, files::position);
         /// how many bytes a file has
-        Nothing file_size(file: i) -> (code: i, bytes: i) = |call| coded(call, files::size);
+        OpenFiles file_size(file: i) -> (code: i, bytes: i) = |call| coded(call, files::size);
         /// writes out what waits in the buffer; the end of a run does it, too
-        Streams file_flush(file: i) -> (code: i) = |call| coded(call, files::flush);
+        OpenFiles file_flush(file: i) -> (code: i) = |call| coded(call, files::flush);
         /// closes a file, also where what waits cannot be written; a standard stream stays open
-        Streams file_close(file: i) -> (code: i) = |call| coded(call, files::close);
+        OpenFiles file_close(file: i) -> (code: i) = |call| coded(call, files::close);
         /// reads a whole file
         ReadFiles read_file(path: r) -> (code: i, text: r) = |call| coded(call, files::read_file);
         /// what a code means
