@@ -36,6 +36,21 @@ fn what_is_there_is_told() {
 }
 
 #[test]
+fn paths_are_resolved_to_where_they_lead() {
+    let place = Place::new();
+    place.write("one", "");
+    fs::create_dir(place.path("folder")).expect("a folder");
+    symlink("../one", place.path("folder/link")).expect("a link");
+    let printed = place.run(
+        "c, s = call path_resolve(\"<folder/./link>\")
+         call say(c, s)
+         c, s = call path_resolve(\"<missing>\")
+         call say(c, s)",
+    );
+    assert_eq!(printed, format!("0 {}\n2 \n", place.path("one").display()));
+}
+
+#[test]
 fn files_are_moved_and_removed() {
     let place = Place::new();
     place.write("one", "1");

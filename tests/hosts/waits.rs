@@ -56,6 +56,26 @@ fn a_signal_ends_what_waits() {
     }
 }
 
+/// The run is over before anybody could look, but for the text that waits.
+#[test]
+fn a_signal_gives_up_what_waits_at_the_end() {
+    let place = Place::new();
+    make_pipe(&place.path("pipe"));
+    let pipe = place.path("pipe");
+    let both_ends = File::options().read(true).write(true).open(&pipe);
+    let _both_ends = both_ends.expect("a pipe");
+    let trap = interrupted(
+        &place,
+        "c, f = call file_append(\"<pipe>\")
+         s = new_b 100000, 0
+         c = call file_write(f, s)
+         call raise()",
+    );
+    let message = "interrupted while nobody reads";
+    let message = format!("cannot write {}: {message}", pipe.display());
+    assert_eq!(trap, Trap::Host(message));
+}
+
 #[test]
 fn a_pipe_is_awaited_and_read_to_its_end() {
     let place = Place::new();

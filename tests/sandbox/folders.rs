@@ -5,6 +5,9 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
 
 use vm::host::{Denied, OpenMode, Policy};
 
@@ -33,7 +36,10 @@ const WRITING: [(&str, Deed); 7] = [
 ];
 
 /// Everything that reads.
-const READING: [(&str, Deed); 4] = [
+const READING: [(&str, Deed); 5] = [
+    ("resolve", |policy, path| {
+        Ok(policy.resolve(path)?.map(drop))
+    }),
     ("info", |policy, path| Ok(policy.info(path)?.map(drop))),
     ("list", |policy, path| Ok(policy.list(path)?.map(drop))),
     ("open", |policy, path| {
@@ -189,6 +195,42 @@ fn allowed_folders_are_looked_at_made_and_removed() {
         .expect("allowed")
         .expect("removed");
     assert!(!new.exists());
+}
+
+/// Somebody else swaps a folder and a link all the time: what is done is done inside.
+#[test]
+fn no_swap_of_folders_and_links_leads_out() {
+    let layout = Layout::new();
+    let policy = layout.policy("in").with_read(&layout.path("in"));
+    let policy = policy.expect("a folder");
+    let (sub, kept) = (layout.path("in/sub"), layout.path("in/kept"));
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                fs::rename(&sub, &kept).expect("a new name");
+                symlink("../out", &sub).expect("a link");
+                fs::remove_file(&sub).expect("the link is there");
+                fs::rename(&kept, &sub).expect("the old name");
+            }
+        });
+        for number in 0..2000 {
+            let _ = policy.remove_file(&sub.join("file"));
+            let _ = policy.rename(&sub.join("file"), &sub.join("moved"));
+            let _ = policy.make_folder(&sub.join(number.to_string()));
+            let _ = policy.make_temporary(&sub);
+            if let Ok(Ok(names)) = policy.list(&sub) {
+                assert!(!names.flatten().any(|name| name == "back"), "out is listed");
+            }
+        }
+        is_over.store(true, Relaxed);
+    });
+    let mut names: Vec<OsString> = fs::read_dir(layout.path("out"))
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["back", "file"]);
 }
 
 /// The folder is the one that was allowed, also when a link has taken its place since.

@@ -71,6 +71,17 @@ impl Policy {
         })
     }
 
+    /// The path of a file or folder from the root, without links, `.` and `..`.
+    ///
+    /// # Errors
+    /// When it may not be read.
+    pub fn resolve(&self, path: &Path) -> Result<io::Result<PathBuf>, Denied> {
+        Ok(match self.place_to_read(path)? {
+            Place::Anywhere => fs::canonicalize(path),
+            Place::Inside(beneath) => beneath.info().map(|_| beneath.path),
+        })
+    }
+
     /// The names in a folder, in no order.
     ///
     /// # Errors

@@ -179,25 +179,26 @@ impl OpenFiles {
         self.open.remove(&handle);
     }
 
-    /// Writes what waits, of all files. Of a file that blocks, the rest keeps waiting as soon as
-    /// `may_wait` says no.
+    /// Writes what waits, of all files. A file that blocks is given up as soon as `may_wait` says
+    /// no.
     ///
     /// # Errors
     /// What became of the first that failed; the rest of each that does is lost.
     pub(super) fn write_out(&mut self, may_wait: impl Fn() -> bool) -> Result<(), String> {
         let mut result = Ok(());
         for file in self.open.values_mut() {
-            loop {
+            let error = loop {
                 match file.write_some() {
+                    Ok(true) => break None,
                     Ok(false) if may_wait() => {}
-                    Ok(_) => break,
-                    Err(error) => {
-                        file.unwritten.clear();
-                        let message = format!("cannot write {}: {error}", file.path.display());
-                        result = result.and(Err(message));
-                        break;
-                    }
+                    Ok(false) => break Some("interrupted while nobody reads".to_owned()),
+                    Err(error) => break Some(error.to_string()),
                 }
+            };
+            if let Some(error) = error {
+                file.unwritten.clear();
+                let message = format!("cannot write {}: {error}", file.path.display());
+                result = result.and(Err(message));
             }
         }
         result

@@ -40,6 +40,12 @@ pub(super) fn info(call: &mut HostCall) -> Result<(), Refused> {
     Ok(())
 }
 
+pub(super) fn resolve(call: &mut HostCall) -> Result<(), Refused> {
+    let path = path_of(call, 0)?;
+    let found = call.policy().resolve(&path)??;
+    Ok(call.set_text(0, found.as_os_str().as_bytes())?)
+}
+
 /// 1 for a file, 2 for a folder, 3 for anything else.
 fn kind_of(found: &Metadata) -> i64 {
     match (found.is_file(), found.is_dir()) {

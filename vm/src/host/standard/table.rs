@@ -132,6 +132,9 @@ standard! {
         /// was modified, in nanoseconds since the start of 1970
         ReadFiles path_info(path: r) -> (code: i, kind: i, bytes: i, modified: i)
             = |call| coded(call, folders::info);
+        /// the path from the root, without links, of what is there
+        ReadFiles path_resolve(path: r) -> (code: i, path: r)
+            = |call| coded(call, folders::resolve);
         /// moves a file or folder, in place of what has the new name
         WrittenFiles path_rename(from: r, to: r) -> (code: i)
             = |call| coded(call, folders::rename);
