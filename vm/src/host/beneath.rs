@@ -231,3 +231,83 @@ fn succeeded(result: i32) -> io::Result<()> {
     }
     Err(io::Error::last_os_error())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::host::Policy;
+    use crate::host::policy::Place;
+
+    /// What is done to a place.
+    type Deed = fn(&Beneath) -> io::Result<()>;
+
+    /// All that is done to places.
+    const DEEDS: [(&str, Deed); 12] = [
+        ("read", |place| place.open(OpenMode::Read, 0).map(drop)),
+        ("write", |place| place.open(OpenMode::Write, 0).map(drop)),
+        ("append", |place| place.open(OpenMode::Append, 0).map(drop)),
+        ("update", |place| place.open(OpenMode::Update, 0).map(drop)),
+        ("remove", |place| place.remove(0)),
+        ("remove a folder", |place| place.remove(libc::AT_REMOVEDIR)),
+        ("rename", |place| place.rename(place)),
+        ("make a folder", Beneath::make_folder),
+        ("replace", |place| {
+            place.replace(|out| out.write_all(b"new"))
+        }),
+        ("info", |place| place.info().map(drop)),
+        ("a folder to make in", |place| {
+            place.as_folder()?.make_temporary("new-").map(drop)
+        }),
+        ("a folder to list", |place| {
+            place.as_folder()?.open_to_list().map(drop)
+        }),
+    ];
+
+    /// A place was found to be inside, and before anything is done there, somebody puts a link that
+    /// leads out where a folder was, or the file itself.
+    #[test]
+    fn a_link_that_has_come_since_is_not_followed() {
+        for (name, deed) in DEEDS {
+            for (asked, swapped, link) in [
+                ("in/sub/file", "in/sub", "../out"),
+                ("in/sub/new", "in/sub", "../out"),
+                ("in/sub/folder", "in/sub", "../out"),
+                ("in/sub/folder", "in/sub/folder", "../../out/folder"),
+                ("in/sub/file", "in/sub/file", "../../out/file"),
+                ("in/sub/new", "in/sub/new", "../../out/new"),
+            ] {
+                // These have the link itself for what they are about.
+                let is_entry = matches!(name, "remove" | "rename" | "info" | "replace");
+                if asked == swapped && is_entry {
+                    continue;
+                }
+                let folder = tempfile::tempdir().expect("a folder");
+                let path = fs::canonicalize(folder.path()).expect("it is there");
+                for one in ["in/sub/folder", "out/folder"] {
+                    fs::create_dir_all(path.join(one)).expect("a folder");
+                }
+                for one in ["in/sub/file", "out/file"] {
+                    fs::write(path.join(one), one).expect("a file");
+                }
+                let policy = Policy::nothing().with_write(&path.join("in"));
+                let policy = policy.expect("a folder");
+                let Ok(Place::Inside(place)) = policy.place_to_write(&path.join(asked)) else {
+                    panic!("{asked} is inside");
+                };
+                let _ = fs::rename(path.join(swapped), path.join("in/kept"));
+                symlink(link, path.join(swapped)).expect("a link");
+
+                assert!(deed(&place).is_err(), "{name}: {asked}");
+                let text = fs::read_to_string(path.join("out/file")).expect("a file");
+                assert_eq!(text, "out/file", "{name}: {asked}");
+                let names = fs::read_dir(path.join("out")).expect("a folder");
+                assert_eq!(names.count(), 2, "{name}: {asked}");
+                let inside = fs::read_dir(path.join("out/folder")).expect("a folder");
+                assert_eq!(inside.count(), 0, "{name}: {asked}");
+            }
+        }
+    }
+}
