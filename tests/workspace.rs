@@ -94,26 +94,36 @@ fn the_manual_of_the_instruction_set_is_fresh() {
 
 #[test]
 fn the_list_of_host_functions_and_faults_is_fresh() {
+    const HEAD: &str = "| name | parameters and results | what it does | touches |
+|---|---|---|---|
+";
     let mut page = "# Host functions and faults
 
 Made from the machine's own tables; `BLESS=1 cargo test --test workspace` writes it.
 
 ## Host functions
 
-What the `vm` command offers to programs. `i` parameters and results are 64 raw bits, doubles among
-them; `r` ones are references. [profiling.md](profiling.md) has more on those that begin with
-`profile_`, [memory.md](memory.md) on those for memory. What a function touches besides standard
-streams and arguments, `vm --sandbox` denies: [sandbox.md](sandbox.md).
+What the `vm` command offers to programs. An `i` is an integer, an `f` a double, which stands in an
+`i` register, too, and an `r` a reference: a string where a text is meant, or a byte array.
+[profiling.md](profiling.md) has more on those that begin with `profile_`, [memory.md](memory.md) on
+those for memory. What a function touches besides standard streams, arguments and files that are
+open, `vm --sandbox` denies: [sandbox.md](sandbox.md).
 
-| name | parameters and results | what it does | touches |
-|---|---|---|---|
+Functions that the world may refuse give a code first: 0 for success, otherwise the number of a
+system's error, of which `error_message` tells the meaning; the other results are then 0 and empty.
+What makes no sense, and what is denied, is a fault.
 "
     .to_owned();
+    let mut topic = "";
     for function in STANDARD {
+        if function.topic != topic {
+            topic = function.topic;
+            page.push_str(&format!("\n### {topic}\n\n{HEAD}"));
+        }
         let (name, meaning, touches) = (function.name, function.meaning, function.touches);
+        let declaration = function.declaration();
         page.push_str(&format!(
-            "| `{name}` | `{}` | {meaning} | {touches} |\n",
-            function.signature
+            "| `{name}` | `{declaration}` | {meaning} | {touches} |\n"
         ));
     }
     page.push_str(&format!(

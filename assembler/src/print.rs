@@ -110,7 +110,7 @@ impl<'a> Printer<'a> {
                 self.out,
                 "host {}{}",
                 name(&host.name),
-                signature(host.signature)
+                host_signature(host)
             );
         }
         if !self.inlines_constants {
@@ -363,7 +363,26 @@ fn classes(ints: u8, refs: u8) -> String {
 fn signature(signature: vm::isa::Signature) -> String {
     let params = classes(signature.int_params, signature.ref_params);
     let results = classes(signature.int_results, signature.ref_results);
-    match signature.int_results as usize + signature.ref_results as usize {
+    let n_results = signature.int_results as usize + signature.ref_results as usize;
+    declared(&params, &results, n_results)
+}
+
+/// As [`signature`], with `f` where a standard host function means a double.
+fn host_signature(host: &vm::module::HostImport) -> String {
+    let standard = vm::host::standard_function(&host.name);
+    let Some(known) = standard.filter(|known| known.signature == host.signature) else {
+        return signature(host.signature);
+    };
+    let letters = |values: &[vm::host::HostValue]| {
+        let letters: Vec<&str> = values.iter().map(|one| one.kind.letter()).collect();
+        letters.join(", ")
+    };
+    let (params, results) = (letters(known.params), letters(known.results));
+    declared(&params, &results, known.results.len())
+}
+
+fn declared(params: &str, results: &str, n_results: usize) -> String {
+    match n_results {
         0 => format!("({params})"),
         1 => format!("({params}) -> {results}"),
         _ => format!("({params}) -> ({results})"),

@@ -5,8 +5,9 @@ mod support;
 
 use assembler::{AssembleOptions, MAX_DIAGNOSTICS, OptLevel, TailCalls, assemble, print};
 use support::{Numbers, random_module};
-use vm::isa::{OPS, random_op};
-use vm::module::{Constant, Function, HandlerRange, LineEntry, Module, write};
+use vm::host::STANDARD;
+use vm::isa::{OPS, Signature, random_op};
+use vm::module::{Constant, Function, HandlerRange, HostImport, LineEntry, Module, write};
 use vm::verify::{VerifyErrorKind, verify};
 
 /// The options say what is done to a text that is not instrumented, so none may matter here.
@@ -39,6 +40,41 @@ fn check_round_trip(module: &Module, what: &str) {
             print(&again)
         );
     }
+}
+
+/// The machine knows two classes of registers; a text says which words are doubles.
+#[test]
+fn imports_are_printed_with_the_kinds_of_the_standard_functions() {
+    let hosts = STANDARD.iter().map(|function| HostImport {
+        name: function.name.to_owned(),
+        signature: function.signature,
+    });
+    let module = Module {
+        hosts: hosts.collect(),
+        ..random_module(0)
+    };
+    let text = print(&module);
+    for line in [
+        "host sin(f) -> f",
+        "host frexp(f) -> (f, i)",
+        "host file_write_part(i, r, i, i) -> i",
+        "host print(r)",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line}: {text}");
+    }
+    check_round_trip(&module, "a module with all standard imports");
+    let other = HostImport {
+        name: "sin".into(),
+        signature: Signature::default(),
+    };
+    let module = Module {
+        hosts: vec![other],
+        ..module
+    };
+    assert!(
+        print(&module).contains("host sin()\n"),
+        "of another signature"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use vm::host::STANDARD;
+use vm::host::{STANDARD, standard_function};
 use vm::isa::OPS;
 
 use crate::commands::{self, COMMANDS, Completes, form};
@@ -176,9 +176,8 @@ pub(crate) fn hint(names: &Names, entry: &str) -> Option<String> {
         let classes = signature.split_once('(')?.1;
         return Some(classes.to_owned());
     }
-    let host = STANDARD.iter().find(|one| one.name == name)?;
-    let signature = host.signature.to_string();
-    Some(signature.strip_prefix('(')?.to_owned())
+    let declaration = standard_function(name)?.declaration();
+    Some(declaration.strip_prefix('(')?.to_owned())
 }
 
 #[cfg(test)]
@@ -234,7 +233,8 @@ mod tests {
             (":mem start ", Some("[RATE]")),
             (":mem", None),
             ("fact(", Some("i) -> (i)")),
-            ("1 + print(", Some("r) -> ()")),
+            ("1 + print(", Some("text: r) -> ()")),
+            ("pow(", Some("base: f, exponent: f) -> (y: f)")),
             ("fact(1", None),
             ("nothing(", None),
         ];

@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use assembler::builder::Class;
 use assembler::link::{LinkError, Place, SIGNATURE_KEY, link};
 use assembler::{AssembleOptions, OptLevel, assemble, function_names};
+use vm::host::{HostValue, StandardFunction, ValueKind};
 use vm::isa::{Op, Signature};
 use vm::module::{self, Function, Module};
 use vm::verify::verify;
@@ -83,15 +84,16 @@ impl Classes {
         }
     }
 
-    /// The same with doubles for integers.
-    pub(crate) fn with_floats(self) -> Self {
-        let float = |kind| match kind {
-            Kind::Int => Kind::Float,
-            other => other,
+    /// Those of a standard host function.
+    pub(crate) fn of_host(function: &StandardFunction) -> Self {
+        let kind = |one: &HostValue| match one.kind {
+            ValueKind::Int => Kind::Int,
+            ValueKind::Float => Kind::Float,
+            ValueKind::Ref => Kind::Ref,
         };
         Self {
-            params: self.params.into_iter().map(float).collect(),
-            results: self.results.into_iter().map(float).collect(),
+            params: function.params.iter().map(kind).collect(),
+            results: function.results.iter().map(kind).collect(),
             is_exact: true,
         }
     }

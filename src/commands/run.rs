@@ -64,7 +64,8 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
         Ok(policy) => policy,
         Err(message) => return fail(&message, exit::USAGE),
     };
-    let hosts = Hosts::standard(HostIo::process(arguments)).with_policy(policy);
+    let io = HostIo::process(arguments).with_program_name(path.as_os_str().as_bytes());
+    let hosts = Hosts::standard(io).with_policy(policy);
     let mut vm = match Vm::new(module, hosts, config(args, profile.clone())) {
         Ok(vm) => vm,
         Err(error) => return fail(&error.to_string(), exit::FAILED),

@@ -4,6 +4,7 @@
 mod support;
 
 mod command;
+mod folders;
 mod paths;
 mod policy;
 

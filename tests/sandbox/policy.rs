@@ -3,7 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use vm::host::{Denied, HostIo, Hosts, Policy, STANDARD, StandardFunction, Touches};
+use vm::host::{
+    Denied, HostIo, HostValue, Hosts, Policy, STANDARD, StandardFunction, Touches, ValueKind,
+};
 use vm::isa::Signature;
 use vm::{Outcome, RunError, Vm, VmConfig};
 
@@ -29,16 +31,15 @@ fn denied_by(result: Result<Outcome, RunError>) -> Option<Denied> {
 
 /// A program that calls a host function once, with zeros and the string `file`.
 fn calling(function: &StandardFunction) -> String {
-    let Signature {
-        int_params,
-        ref_params,
-        int_results,
-        ref_results,
-    } = function.signature;
-    let all = |n: u8, one: &str| vec![one.to_owned(); n as usize];
-    let arguments = [all(int_params, "0"), all(ref_params, "s")].concat();
-    let numbered = |n: u8, class: &str| (0..n).map(|i| format!("{class}{i}")).collect::<Vec<_>>();
-    let results = [numbered(int_results, "x"), numbered(ref_results, "y")].concat();
+    let literal = |one: &HostValue| match one.kind {
+        ValueKind::Int => "0",
+        ValueKind::Float => "0.0",
+        ValueKind::Ref => "s",
+    };
+    let arguments: Vec<&str> = function.params.iter().map(literal).collect();
+    let results: Vec<String> = (0..function.results.len())
+        .map(|k| format!("x{k}"))
+        .collect();
     let results = match results.is_empty() {
         true => String::new(),
         false => format!("{} = ", results.join(", ")),
@@ -53,8 +54,8 @@ fn calling(function: &StandardFunction) -> String {
 fn every_standard_function_is_denied_what_its_class_says_to_an_embedder_who_allows_nothing() {
     for function in STANDARD {
         let expected = match function.touches {
-            Touches::Nothing | Touches::Streams | Touches::Arguments => None,
-            Touches::ReadFiles => Some(Denied::Read("file".into())),
+            Touches::Nothing | Touches::Streams | Touches::Arguments | Touches::OpenFiles => None,
+            Touches::ReadFiles | Touches::ReadAndWrittenFiles => Some(Denied::Read("file".into())),
             Touches::WrittenFiles => Some(Denied::Write("file".into())),
             Touches::Environment => Some(Denied::Environment),
             Touches::Clock => Some(Denied::Clock),

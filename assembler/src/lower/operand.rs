@@ -1,6 +1,6 @@
 //! Operands, by their roles, and the names that they are.
 
-use vm::host::standard_signature;
+use vm::host::{HostValue, ValueKind, standard_function, standard_signature};
 use vm::isa::{Operand, Role};
 
 use super::body::{Body, name_of};
@@ -125,16 +125,16 @@ impl Lowerer {
 
 /// A standard host function that is not imported yet.
 fn standard_host(name: &str) -> Option<HostEntry> {
-    let signature = standard_signature(name)?;
-    let kinds = |ints: u8, refs: u8| {
-        let ints = std::iter::repeat_n(Kind::Int, ints as usize);
-        ints.chain(std::iter::repeat_n(Kind::Ref, refs as usize))
-            .collect()
+    let function = standard_function(name)?;
+    let kind = |one: &HostValue| match one.kind {
+        ValueKind::Int => Kind::Int,
+        ValueKind::Float => Kind::Float,
+        ValueKind::Ref => Kind::Ref,
     };
     Some(HostEntry {
         id: 0,
-        params: kinds(signature.int_params, signature.ref_params),
-        results: kinds(signature.int_results, signature.ref_results),
+        params: function.params.iter().map(kind).collect(),
+        results: function.results.iter().map(kind).collect(),
     })
 }
 

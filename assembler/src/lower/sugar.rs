@@ -177,6 +177,24 @@ impl Body<'_> {
         self.literal(arg, reads)
     }
 
+    /// Refuses a literal double where a host function means an integer: a declaration of a host
+    /// says `f` where it means a double.
+    fn check_host_literals(&self, args: &[Arg], kinds: &[Kind]) -> Lowered<()> {
+        let mut pairs = args.iter().zip(kinds);
+        let wrong = pairs.find(|(arg, kind)| {
+            let is_double = match &arg.kind {
+                ArgKind::Float(_) => true,
+                ArgKind::Name(name) => name != "null" && self.is_literal(arg),
+                _ => false,
+            };
+            is_double && **kind == Kind::Int
+        });
+        match wrong {
+            Some((arg, _)) => Err(wrong_literal(arg, Reads::Integer)),
+            None => Ok(()),
+        }
+    }
+
     /// Values for parameters or results of these kinds, as many as there are.
     fn values(&mut self, args: &[Arg], kinds: &[Kind]) -> Lowered<Vec<Value>> {
         let mut values = Vec::with_capacity(args.len());
@@ -248,7 +266,10 @@ impl Body<'_> {
                 self.check_is_plain(&entry, op.args[0].span)?;
                 (Callee::Function(entry.id.0), entry.params, entry.results)
             }
-            Target::Host(entry) => (Callee::Host(entry.id), entry.params, entry.results),
+            Target::Host(entry) => {
+                self.check_host_literals(args, &entry.params)?;
+                (Callee::Host(entry.id), entry.params, entry.results)
+            }
         };
         let args = self.arguments(&op.args[0], args, (&params, &results), span)?;
         let results = self.results(op, (&params, &results), span)?;

@@ -106,6 +106,9 @@ pub(super) fn type_of(session: &mut Session, text: &str) -> Result<String, Strin
     if session.program.function(text).is_some() {
         return Ok(format!("{}\n", signature(session, text)));
     }
+    if let Some(host) = vm::host::standard_function(text) {
+        return Ok(format!("{text}{}\n", host.declaration()));
+    }
     let input = session.parse(text)?;
     let compiled = expression::compile(&input.expr, &session.program, &session.store, "<type>", 1)
         .map_err(|wrong| wrong.to_string())?;

@@ -1,7 +1,7 @@
 //! Calls: of functions, hosts and closures, with arguments of the right classes.
 
 use assembler::builder::{Callee, Class, FunctionId, Reg};
-use vm::host::standard_signature;
+use vm::host::standard_function;
 use vm::isa::*;
 use vm::module::Captures;
 use vm::{Datum, ObjectData};
@@ -10,9 +10,6 @@ use super::compile::{Compiler, Typed, class};
 use super::{Expr, Wrong};
 use crate::program::Classes;
 use crate::values::{Kind, Value as Stored};
-
-/// Host functions whose words of the `i` class are doubles.
-const FLOAT_HOSTS: [&str; 7] = ["print_float", "sin", "cos", "exp", "ln", "atan2", "pow"];
 
 impl Compiler<'_> {
     pub(super) fn closure(
@@ -100,12 +97,9 @@ impl Compiler<'_> {
             let callee = Callee::Function(function.0);
             return self.call_callee(column, name, callee, &classes, args);
         }
-        if let Some(signature) = standard_signature(name) {
-            let host = self.module.host(name, signature);
-            let mut classes = Classes::of(signature);
-            if FLOAT_HOSTS.contains(&name) {
-                classes = classes.with_floats();
-            }
+        if let Some(function) = standard_function(name) {
+            let host = self.module.host(name, function.signature);
+            let classes = Classes::of_host(function);
             return self.call_callee(column, name, Callee::Host(host), &classes, args);
         }
         Err(Wrong::new(column, no_function(name)))
@@ -191,16 +185,4 @@ impl Compiler<'_> {
 
 fn no_function(name: &str) -> String {
     format!("no function is named `{name}`; `:functions` lists them")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hosts_of_doubles_are_hosts() {
-        for name in FLOAT_HOSTS {
-            assert!(standard_signature(name).is_some(), "{name}");
-        }
-    }
 }

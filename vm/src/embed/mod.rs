@@ -351,6 +351,8 @@ impl Vm {
         let is_uncaught = matches!(self.ctx.control.exit, Exit::Uncaught(_));
         let shown = is_uncaught.then(|| self.show_exception());
         let told = self.end_run(function);
+        let was_interrupted = matches!(self.ctx.control.exit, Exit::Trap(Trap::Interrupted(_), _));
+        let written = self.hosts.write_out(&self.attention, was_interrupted);
         if !self.is_interrupt_shared {
             self.attention.fetch_and(!SIGNAL_BITS, Relaxed);
         }
@@ -359,7 +361,13 @@ impl Vm {
             self.ctx.profiling.units.settle_time(&self.cell);
         }
         self.publish_sink();
-        let exit = std::mem::replace(&mut self.ctx.control.exit, Exit::Returned);
+        let exit = match std::mem::replace(&mut self.ctx.control.exit, Exit::Returned) {
+            // What ended the run otherwise came first.
+            Exit::Returned | Exit::Code(_) if let Err(message) = written => {
+                Exit::Trap(Trap::Host(message), Backtrace::default())
+            }
+            exit => exit,
+        };
         match (exit, told) {
             // The run's own panic came first.
             (Exit::Panicked(payload), _) | (_, Err(payload)) => resume_unwind(payload),

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::open_file::Filled;
 use crate::machine::SIGNAL_BITS;
 
 /// How long a blocked read waits before it looks whether the run should end.
-const POLL_MILLISECONDS: i32 = 20;
+pub(super) const POLL_MILLISECONDS: i32 = 20;
 
 /// What standard host functions read and write.
 pub struct HostIo {
@@ -17,6 +18,7 @@ pub struct HostIo {
     output: Box<dyn Write>,
     error: Box<dyn Write>,
     pub(super) arguments: Vec<Vec<u8>>,
+    pub(super) program_name: Vec<u8>,
     started: Instant,
     attention: Attention,
 }
@@ -62,6 +64,7 @@ impl HostIo {
             output: Box::new(io::BufWriter::with_capacity(1 << 16, output)),
             error: Box::new(io::stderr()),
             arguments,
+            program_name: Vec::new(),
             started: Instant::now(),
             attention,
         }
@@ -79,6 +82,7 @@ impl HostIo {
             output: Box::new(output),
             error: Box::new(error),
             arguments,
+            program_name: Vec::new(),
             started: Instant::now(),
             attention: Attention::default(),
         }
@@ -89,6 +93,14 @@ impl HostIo {
         Self {
             output: Box::new(output),
             error: Box::new(error),
+            ..self
+        }
+    }
+
+    /// The same with a name by which the program knows itself; without, it is empty.
+    pub fn with_program_name(self, name: &[u8]) -> Self {
+        Self {
+            program_name: name.to_vec(),
             ..self
         }
     }
@@ -119,6 +131,48 @@ impl HostIo {
 
     pub(super) fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// What has been read of the input and not been taken.
+    pub(super) fn unread(&self) -> &[u8] {
+        match &self.input {
+            Input::Process { buffer, .. } => buffer,
+            Input::Reader(reader) => reader.buffer(),
+        }
+    }
+
+    /// Takes some of what was read.
+    pub(super) fn take(&mut self, bytes: usize) {
+        match &mut self.input {
+            Input::Process { buffer, .. } => drop(buffer.drain(..bytes)),
+            Input::Reader(reader) => io::BufRead::consume(reader, bytes),
+        }
+    }
+
+    /// Reads more of the input, when all was taken that had been read.
+    pub(super) fn fill(&mut self) -> io::Result<Filled> {
+        self.output.flush()?;
+        match &mut self.input {
+            Input::Reader(reader) => match io::BufRead::fill_buf(reader) {
+                Ok([]) => Ok(Filled::End),
+                Ok(_) => Ok(Filled::More),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Filled::NotYet),
+                Err(error) => Err(error),
+            },
+            Input::Process {
+                is_at_end: true, ..
+            } => Ok(Filled::End),
+            Input::Process { buffer, is_at_end } => {
+                if is_ready(libc::STDIN_FILENO, libc::POLLIN, POLL_MILLISECONDS)? {
+                    *is_at_end = read_more(buffer)?;
+                }
+                Ok(match (buffer.is_empty(), *is_at_end) {
+                    (false, _) => Filled::More,
+                    (true, true) => Filled::End,
+                    (true, false) => Filled::NotYet,
+                })
+            }
+        }
     }
 
     /// Reads a line with its newline. `interrupted` is asked now and then while
@@ -222,7 +276,7 @@ pub(super) fn is_given_up(error: &io::Error) -> bool {
 /// Waits a little until a descriptor is ready. A read or write would be restarted after a signal
 /// and never notice it; `poll` is not restarted, and comes back by itself for the signal that came
 /// just before.
-fn is_ready(fd: i32, events: i16, wait_ms: i32) -> io::Result<bool> {
+pub(super) fn is_ready(fd: i32, events: i16, wait_ms: i32) -> io::Result<bool> {
     let mut fd = libc::pollfd {
         fd,
         events,

@@ -5,24 +5,32 @@
 //! touch. It runs on the machine's thread, with the node of the function that called it current.
 
 mod beneath;
+mod folders;
 mod inspect;
 mod io;
 mod memprof;
+mod open_file;
 mod policy;
 mod standard;
 
+pub use folders::FolderNames;
 pub use io::HostIo;
 pub use policy::{Denied, OpenMode, Policy};
-pub use standard::{STANDARD, StandardFunction, Touches, standard_signature};
+pub use standard::{
+    HostValue, STANDARD, StandardFunction, Touches, ValueKind, standard_function,
+    standard_signature,
+};
 
 use policy::Place;
 
 use std::ffi::c_void;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
 use crate::heap::{ObjectKind, OutOfMemory, Value, array_bytes, bytes_of};
 use crate::isa::Signature;
-use crate::machine::{Context, Fault, HostTable, Machine, Obstacle, Trap};
+use crate::machine::{Context, Fault, HostTable, Machine, Obstacle, SIGNAL_BITS, Trap};
 use crate::memprof::AllocOrigin;
 use crate::safepoint::{
     Cause, PART_BYTES, collect_with_roots, header_source, in_parts, make_room, spend, switch_unit,
@@ -99,8 +107,11 @@ pub type HostFunction = Box<dyn FnMut(&mut HostCall) -> Result<(), HostError>>;
 pub struct Hosts {
     io: HostIo,
     policy: Policy,
+    /// What standard functions keep from call to call.
+    state: standard::State,
     /// What the last host function that failed was denied, if it failed for that.
     denied: Option<Denied>,
+    /// What embedders offer, and the standard functions that were wanted so far.
     offered: Vec<(String, Signature, HostFunction)>,
     /// For each of the module's imports the index of the function offered.
     bound: Vec<usize>,
@@ -118,15 +129,14 @@ impl Hosts {
     /// The standard functions over this input and output. Programs may touch nothing else, until
     /// [`Hosts::with_policy`] says more.
     pub fn standard(io: HostIo) -> Self {
-        let mut hosts = Self {
+        Self {
             io,
             policy: Policy::nothing(),
+            state: standard::State::default(),
             denied: None,
             offered: Vec::new(),
             bound: Vec::new(),
-        };
-        standard::offer(&mut hosts);
-        hosts
+        }
     }
 
     /// Lets programs touch what this policy allows.
@@ -134,7 +144,7 @@ impl Hosts {
         Self { policy, ..self }
     }
 
-    /// Offers a function, in place of one of the same name.
+    /// Offers a function, in place of one of the same name, standard ones included.
     pub fn offer(
         &mut self,
         name: &str,
@@ -149,22 +159,36 @@ impl Hosts {
     /// Binds a module's imports, or says which one cannot be bound.
     pub(crate) fn bind(&mut self, imports: &[crate::module::HostImport]) -> Result<(), String> {
         let find = |import: &crate::module::HostImport| {
-            let index = self
-                .offered
-                .iter()
-                .position(|(name, ..)| *name == import.name);
+            let index = self.find(&import.name);
             let index = index.ok_or(format!("no host function is named `{}`", import.name))?;
             let signature = self.offered[index].1;
             if signature != import.signature {
                 return Err(format!(
-                    "the host function `{}` is {signature}, not {}",
-                    import.name, import.signature
+                    "the host function `{}` is {}, not {}",
+                    import.name,
+                    standard::shown(&import.name, signature),
+                    import.signature
                 ));
             }
             Ok(index)
         };
         self.bound = imports.iter().map(find).collect::<Result<_, _>>()?;
         Ok(())
+    }
+
+    /// The index of the function of this name. A standard one is made when it is first wanted:
+    /// there are many, and a module imports few.
+    fn find(&mut self, name: &str) -> Option<usize> {
+        let known = self.offered.iter().position(|(known, ..)| known == name);
+        if known.is_some() {
+            return known;
+        }
+        let function = standard_function(name)?;
+        let work = standard::checked_work(function);
+        let index = self.offered.len();
+        self.offered
+            .push((name.to_owned(), function.signature, work));
+        Some(index)
     }
 
     /// The function bound to an import.
@@ -183,6 +207,20 @@ impl Hosts {
     /// Input and output.
     pub fn io(&mut self) -> &mut HostIo {
         &mut self.io
+    }
+
+    /// Writes out what programs have written to files that are open, at the end of a run. Waits for
+    /// readers of pipes, unless the run was interrupted or is.
+    ///
+    /// # Errors
+    /// What could not be written, and why.
+    pub(crate) fn write_out(
+        &mut self,
+        attention: &AtomicU32,
+        was_interrupted: bool,
+    ) -> Result<(), String> {
+        let may_wait = || !was_interrupted && attention.load(Relaxed) & SIGNAL_BITS == 0;
+        self.state.files.write_out(may_wait)
     }
 
     /// What the last host function that failed was denied, if it failed for that; forgets it.
@@ -359,6 +397,12 @@ impl HostCall {
         unsafe { (*self.hosts).io() }
     }
 
+    /// What standard functions keep from call to call.
+    fn state(&mut self) -> &mut standard::State {
+        // SAFETY: as for `io`.
+        unsafe { &mut (*self.hosts).state }
+    }
+
     /// What programs may touch: to be asked before a function touches it for them.
     pub fn policy(&self) -> &Policy {
         // SAFETY: as for `io`.
@@ -399,6 +443,23 @@ impl HostCall {
         // SAFETY: the context is the running machine's.
         unsafe { spend(self.caller, fuel)? };
         Ok(())
+    }
+
+    /// How long collections have taken.
+    fn collector_time(&self) -> Duration {
+        // SAFETY: the context outlives the call.
+        unsafe { (*self.ctx()).heap.stats.pause_total }
+    }
+
+    /// Fails when a string of so many bytes could never be: host functions that gather bytes
+    /// outside of the heap ask now and then, so that the heap's limit holds for them, too.
+    fn check_room(&self, bytes: usize) -> Result<(), HostError> {
+        // SAFETY: the context outlives the call.
+        let error = unsafe { (*self.ctx()).heap.out_of_memory(bytes) };
+        match bytes <= error.max_bytes {
+            true => Ok(()),
+            false => Err(HostError::OutOfMemory(error)),
+        }
     }
 
     /// Writes the string, or byte array, that is argument `index` of the `r` class, in parts.

@@ -1,9 +1,10 @@
 //! What a program may touch of the world: files, the environment, the clock.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fmt, io};
@@ -110,6 +111,8 @@ pub enum OpenMode {
     Write,
     /// To be written behind what is there; made if it is not there.
     Append,
+    /// To be read and written; made if it is not there, and not emptied.
+    Update,
 }
 
 /// Where a path that is allowed leads.
@@ -176,9 +179,7 @@ impl Policy {
     /// When that is not allowed. Nothing outside of what is allowed is looked at for it, so the
     /// answer does not tell what is there.
     pub fn check_read(&self, path: &Path) -> Result<PathBuf, Denied> {
-        let place = self.read.place(path);
-        let place = place.ok_or_else(|| Denied::Read(path.to_owned()))?;
-        Ok(place.path(path))
+        Ok(self.place_to_read(path)?.path(path))
     }
 
     /// Where a file is that may be written, as for [`Policy::check_read`].
@@ -196,20 +197,24 @@ impl Policy {
     /// # Errors
     /// When that is not allowed. What the operating system does not do is an error inside.
     pub fn open(&self, path: &Path, mode: OpenMode) -> Result<io::Result<File>, Denied> {
+        Ok(self.check_open(path, mode)?.open(0))
+    }
+
+    /// What is to be opened, if that is allowed.
+    pub(super) fn check_open<'a>(
+        &self,
+        path: &'a Path,
+        mode: OpenMode,
+    ) -> Result<Opening<'a>, Denied> {
         let place = match mode {
-            OpenMode::Read => self.read.place(path),
-            OpenMode::Write | OpenMode::Append => self.write.place(path),
-        };
-        match (place, mode) {
-            (Some(Place::Inside(beneath)), _) => Ok(beneath.open(mode)),
-            (Some(Place::Anywhere), OpenMode::Read) => Ok(File::open(path)),
-            (Some(Place::Anywhere), OpenMode::Write) => Ok(File::create(path)),
-            (Some(Place::Anywhere), OpenMode::Append) => {
-                Ok(File::options().append(true).create(true).open(path))
+            OpenMode::Read => self.place_to_read(path)?,
+            OpenMode::Write | OpenMode::Append => self.place_to_write(path)?,
+            OpenMode::Update => {
+                self.place_to_read(path)?;
+                self.place_to_write(path)?
             }
-            (None, OpenMode::Read) => Err(Denied::Read(path.to_owned())),
-            (None, _) => Err(Denied::Write(path.to_owned())),
-        }
+        };
+        Ok(Opening { place, path, mode })
     }
 
     /// Whether the environment's variables may be looked at.
@@ -228,6 +233,23 @@ impl Policy {
     /// When that is not allowed.
     pub fn check_clock(&self) -> Result<(), Denied> {
         self.has_clock.then_some(()).ok_or(Denied::Clock)
+    }
+
+    /// Where a path leads that is to be read.
+    pub(super) fn place_to_read(&self, path: &Path) -> Result<Place, Denied> {
+        let place = self.read.place(path);
+        place.ok_or_else(|| Denied::Read(path.to_owned()))
+    }
+
+    /// Where a path leads to what is to be removed or to get another name: a symbolic link at its
+    /// end is meant itself.
+    pub(super) fn place_of_entry(&self, path: &Path) -> Result<Place, Denied> {
+        let place = match path.file_name() {
+            Some(name) => self.write.place_in(path.parent(), name),
+            // It ends in `..`, where no link can stand.
+            None => self.write.place(path),
+        };
+        place.ok_or_else(|| Denied::Write(path.to_owned()))
     }
 
     /// Where a path leads that is to be written.
@@ -252,23 +274,67 @@ impl Files {
         let Self::Inside(grants) = self else {
             return Some(Place::Anywhere);
         };
-        let may_look = |step: &Path| {
-            let is_there = |one: &Grant| step.starts_with(&one.path);
-            grants
-                .iter()
-                .any(|one| is_there(one) || one.on_the_way.contains(step))
+        find_place(grants, resolve(path, |step| may_look(grants, step))?)
+    }
+
+    /// Where a name is in the folder to which a path leads; what has the name is not looked at.
+    fn place_in(&self, folder: Option<&Path>, name: &OsStr) -> Option<Place> {
+        let Self::Inside(grants) = self else {
+            return Some(Place::Anywhere);
         };
-        let path = resolve(path, may_look)?;
-        let place = grants.iter().find_map(|one| {
-            let inside = path.strip_prefix(&one.path).ok()?.to_owned();
-            Some((one.folder.clone(), inside))
-        });
-        let (folder, inside) = place?;
-        Some(Place::Inside(Beneath {
-            folder,
-            inside,
-            path,
-        }))
+        if name.as_bytes().contains(&0) {
+            return None;
+        }
+        let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new("."));
+        let folder = resolve(folder, |step| may_look(grants, step))?;
+        find_place(grants, folder.join(name))
+    }
+}
+
+/// Whether a step is in an allowed folder, or on the way to one.
+fn may_look(grants: &[Grant], step: &Path) -> bool {
+    let is_there = |one: &Grant| step.starts_with(&one.path);
+    grants
+        .iter()
+        .any(|one| is_there(one) || one.on_the_way.contains(step))
+}
+
+/// The place of a path without links, if it is in an allowed folder.
+fn find_place(grants: &[Grant], path: PathBuf) -> Option<Place> {
+    let place = grants.iter().find_map(|one| {
+        let inside = path.strip_prefix(&one.path).ok()?.to_owned();
+        Some((one.folder.clone(), inside))
+    });
+    let (folder, inside) = place?;
+    Some(Place::Inside(Beneath {
+        folder,
+        inside,
+        path,
+    }))
+}
+
+/// A file that may be opened.
+pub(super) struct Opening<'a> {
+    place: Place,
+    path: &'a Path,
+    mode: OpenMode,
+}
+
+impl Opening<'_> {
+    /// Opens it, with these flags of the system besides those of the mode.
+    pub(super) fn open(self, flags: i32) -> io::Result<File> {
+        let Place::Inside(beneath) = self.place else {
+            let mut options = File::options();
+            match self.mode {
+                OpenMode::Read => options.read(true),
+                OpenMode::Write => options.write(true).create(true).truncate(true),
+                OpenMode::Append => options.append(true).create(true),
+                OpenMode::Update => options.read(true).write(true).create(true),
+            };
+            return options.custom_flags(flags).open(self.path);
+        };
+        beneath.open(self.mode, flags)
     }
 }
 
