@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use assembler::TailCalls;
+use assembler::{OptLevel, TailCalls};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::profiles::Profiles;
@@ -168,6 +169,8 @@ pub(crate) struct RunArgs {
     #[arg(default_missing_value = DEFAULT_INLINE_OPS_TEXT)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) inline: Option<u32>,
+    #[command(flatten)]
+    pub(crate) passes: PassArgs,
     /// The program, a .bc file or assembly text; - is standard input
     #[arg(required = true, value_name = "PROGRAM")]
     pub(crate) program: Option<PathBuf>,
@@ -194,6 +197,8 @@ pub(crate) struct AsmArgs {
     /// When calls become tail calls
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = TailCallsArg::Always)]
     pub(crate) tail_calls: TailCallsArg,
+    #[command(flatten)]
+    pub(crate) passes: PassArgs,
     /// The .bc file [default: FILE with the ending .bc]; - is standard output
     #[arg(short, value_name = "OUT.bc")]
     pub(crate) output: Option<PathBuf>,
@@ -202,9 +207,69 @@ pub(crate) struct AsmArgs {
     pub(crate) file: PathBuf,
 }
 
+/// The passes of the assembler.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct PassArgs {
+    /// How much the assembler does for speed: 0 nothing; 1 computes arguments and results in their
+    /// places; 2 also folds constants, propagates copies, inverts loops and straightens jumps
+    #[arg(short = 'O', value_name = "LEVEL", value_enum, default_value_t = OptLevelArg::One)]
+    pub(crate) opt_level: OptLevelArg,
+    /// Print the program to standard error as it is behind a pass of the assembler, or behind all.
+    /// May be given several times
+    #[arg(long, value_name = "PASS", value_parser = pass_names())]
+    #[arg(hide_possible_values = true, long_help = print_after_help())]
+    pub(crate) print_after: Vec<String>,
+}
+
+/// What `--print-after` takes for all passes.
+pub(crate) const ALL_PASSES: &str = "all";
+
+fn pass_names() -> PossibleValuesParser {
+    let names = assembler::passes().map(|pass| pass.name);
+    names.chain([ALL_PASSES]).collect::<Vec<_>>().into()
+}
+
+fn print_after_help() -> String {
+    let rows = assembler::passes().map(|pass| {
+        let level = pass.from_level as u8;
+        format!("\n- {} (from -O{level} on) {}", pass.name, pass.does)
+    });
+    format!(
+        "Print the program to standard error as it is behind a pass of the assembler, or behind \
+         `all` of them. May be given several times. The passes, in their order:{}",
+        rows.collect::<String>()
+    )
+}
+
+/// How much the assembler does for speed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum OptLevelArg {
+    /// Nothing
+    #[value(name = "0")]
+    Zero,
+    /// Computes arguments and results in their places
+    #[value(name = "1")]
+    One,
+    /// All passes
+    #[value(name = "2")]
+    Two,
+}
+
+impl From<OptLevelArg> for OptLevel {
+    fn from(arg: OptLevelArg) -> Self {
+        match arg {
+            OptLevelArg::Zero => Self::O0,
+            OptLevelArg::One => Self::O1,
+            OptLevelArg::Two => Self::O2,
+        }
+    }
+}
+
 /// What is disassembled.
 #[derive(Debug, Args)]
 pub(crate) struct DisArgs {
+    #[command(flatten)]
+    pub(crate) passes: PassArgs,
     /// The .bc file (assembly is assembled first); - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
@@ -281,6 +346,9 @@ pub(crate) struct ReplArgs {
     /// Collect at every allocation, to find bugs
     #[arg(long, env = "VM_GC_STRESS")]
     pub(crate) gc_stress: bool,
+    /// How much is done for the speed of programs that are loaded: 0, 1 or 2
+    #[arg(short = 'O', value_name = "LEVEL", value_enum, default_value_t = OptLevelArg::One)]
+    pub(crate) opt_level: OptLevelArg,
     /// Programs to load
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,

@@ -1,12 +1,14 @@
 //! Programs: read from a file or standard input, told apart by content.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
-use assembler::{AssembleOptions, assemble};
+use assembler::{AssembleOptions, assemble_watched};
 use vm::module::{self, Module};
 use vm::verify::{VerifiedModule, verify};
+
+use crate::cli::ALL_PASSES;
 
 /// The bytes of a file, or of standard input for `-`.
 pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
@@ -19,8 +21,13 @@ pub(crate) fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
     result.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Reads a program: a `.bc` file, or assembly text, which is assembled.
-pub(crate) fn read_module(path: &Path, options: AssembleOptions) -> Result<Module, String> {
+/// Reads a program: a `.bc` file, or assembly text, which is assembled. What these passes leave is
+/// printed to standard error.
+fn read_module(
+    path: &Path,
+    options: AssembleOptions,
+    print_after: &[String],
+) -> Result<Module, String> {
     let bytes = read_bytes(path)?;
     let name = if path == Path::new("-") {
         "<stdin>".into()
@@ -38,7 +45,18 @@ pub(crate) fn read_module(path: &Path, options: AssembleOptions) -> Result<Modul
         file_name: name.clone(),
         ..options
     };
-    assemble(&text, &options).map_err(|diagnostics| {
+    let is_wanted = |name: &str| {
+        print_after
+            .iter()
+            .any(|one| one == name || one == ALL_PASSES)
+    };
+    let assembled = assemble_watched(&text, &options, &mut |pass, print| {
+        if is_wanted(pass.name) {
+            // Without standard error there is nobody to look at it.
+            let _ = write!(io::stderr(), "; behind {}\n{}\n", pass.name, print());
+        }
+    });
+    assembled.map_err(|diagnostics| {
         let shown = diagnostics
             .iter()
             .map(|diagnostic| diagnostic.render(&name, &text));
@@ -48,7 +66,16 @@ pub(crate) fn read_module(path: &Path, options: AssembleOptions) -> Result<Modul
 
 /// Reads a program and verifies it.
 pub(crate) fn load(path: &Path, options: AssembleOptions) -> Result<VerifiedModule, String> {
-    let module = read_module(path, options)?;
+    load_watched(path, options, &[])
+}
+
+/// As [`load`]; what these passes leave of a text is printed to standard error.
+pub(crate) fn load_watched(
+    path: &Path,
+    options: AssembleOptions,
+    print_after: &[String],
+) -> Result<VerifiedModule, String> {
+    let module = read_module(path, options, print_after)?;
     let names: Vec<String> = module
         .functions
         .iter()

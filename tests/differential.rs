@@ -12,7 +12,7 @@ use std::io::Write;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use assembler::{AssembleOptions, TailCalls, assemble, print};
+use assembler::{AssembleOptions, OptLevel, TailCalls, assemble, print};
 use profiler::{Kind, Profile, SourceId, Style};
 use reference::smith::Program;
 use reference::{End, Report, Tally};
@@ -229,6 +229,7 @@ fn check(program: &Program, seed: u64, seen: &mut Seen) -> Result<(), String> {
             tail_calls,
             profile_branch: seed.is_multiple_of(2),
             inline_ops: None,
+            opt_level: OptLevel::ALL[(seed % 3) as usize],
             file_name: "smith.asm".into(),
         };
         let inlining = AssembleOptions {

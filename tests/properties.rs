@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use assembler::{AssembleOptions, TailCalls, assemble};
+use assembler::{AssembleOptions, OptLevel, TailCalls, assemble};
 use profiler::mlmon::CountRow;
 use profiler::{Kind, KindSet, Profile, ProfileData, SourceFilter, SourceId, SourceMap, Style};
 use reference::smith::Program;
@@ -344,6 +344,7 @@ fn properties_of_profiles_hold() {
                 tail_calls,
                 profile_branch: random.below(2) == 0,
                 inline_ops: [None, Some(5), Some(40)][random.below(3)],
+                opt_level: OptLevel::ALL[random.below(3)],
                 file_name: "smith.asm".into(),
             };
             let mut case = Case::new(&text, &options);

@@ -431,7 +431,15 @@ impl ModuleBuilder {
     }
 
     /// As [`ModuleBuilder::finish_verified`], with errors that say where in the text they are.
-    pub(crate) fn finish_spanned(&mut self) -> Result<VerifiedModule, Vec<Diagnostic>> {
+    fn finish_spanned(&mut self) -> Result<VerifiedModule, Vec<Diagnostic>> {
+        self.finish_watched(&mut |_, _| {})
+    }
+
+    /// The same; `watch` sees what each pass has left.
+    pub(crate) fn finish_watched(
+        &mut self,
+        watch: &mut dyn FnMut(&'static pass::PassInfo, &Program),
+    ) -> Result<VerifiedModule, Vec<Diagnostic>> {
         if self.is_library && !self.has_entry {
             self.add_library_entry();
         }
@@ -454,7 +462,7 @@ impl ModuleBuilder {
         if !self.errors.is_empty() {
             return Err(std::mem::take(&mut self.errors));
         }
-        pass::run_all(&mut self.program, &self.options)?;
+        pass::run_all(&mut self.program, &self.options, watch)?;
         emit::emit_verified(&self.program)
     }
 }

@@ -65,6 +65,8 @@ pub enum Value {
     Null,
     /// A constant string, by its index in the constant pool.
     Text(u32),
+    /// A constant as an object, by its index in the constant pool.
+    Object(u32),
 }
 
 impl From<Reg> for Value {
@@ -79,7 +81,7 @@ impl Value {
         match self {
             Self::Reg(reg) => reg.class,
             Self::Int(_) | Self::Float(_) => Class::Int,
-            Self::Null | Self::Text(_) => Class::Ref,
+            Self::Null | Self::Text(_) | Self::Object(_) => Class::Ref,
         }
     }
 
@@ -391,6 +393,19 @@ impl Function {
             }
         }
         reached
+    }
+
+    /// Empties the blocks that only jumps and calls that are gone led to. Code that no path led to
+    /// before is the text's own affair, and what it leads to stays.
+    pub(crate) fn clear_unreachable(&mut self, was_reachable: &[bool]) {
+        let dead = (0..self.blocks.len() as u32).filter(|&block| !was_reachable[block as usize]);
+        let is_reachable =
+            self.reachable_from(self.layout.first().copied().into_iter().chain(dead));
+        for (block, is_reachable) in self.blocks.iter_mut().zip(is_reachable) {
+            if !is_reachable {
+                block.instrs.clear();
+            }
+        }
     }
 }
 

@@ -46,10 +46,10 @@ fn programs_assemble_to_their_canonical_texts() {
 fn branches_and_calls_are_as_asked_for() {
     for (name, text) in support::golden_texts() {
         let options = AssembleOptions {
-            inline_ops: None,
             tail_calls: TailCalls::Never,
             profile_branch: true,
             file_name: name.clone(),
+            ..Default::default()
         };
         check(&name, &text, "branch.out", &options);
     }

@@ -3,7 +3,7 @@
 
 mod support;
 
-use assembler::{AssembleOptions, MAX_DIAGNOSTICS, TailCalls, assemble, print};
+use assembler::{AssembleOptions, MAX_DIAGNOSTICS, OptLevel, TailCalls, assemble, print};
 use support::{Numbers, random_module};
 use vm::isa::{OPS, random_op};
 use vm::module::{Constant, Function, HandlerRange, LineEntry, Module, write};
@@ -17,6 +17,7 @@ fn all_options() -> Vec<AssembleOptions> {
             tail_calls,
             profile_branch: tail_calls == TailCalls::Always,
             inline_ops: (tail_calls == TailCalls::Never).then_some(100),
+            opt_level: OptLevel::O2,
             file_name: "again.asm".into(),
         })
         .collect()

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use assembler::builder::Class;
 use assembler::link::{LinkError, Place, SIGNATURE_KEY, link};
-use assembler::{AssembleOptions, assemble, function_names};
+use assembler::{AssembleOptions, OptLevel, assemble, function_names};
 use vm::isa::{Op, Signature};
 use vm::module::{self, Function, Module};
 use vm::verify::verify;
@@ -30,6 +30,8 @@ pub(crate) struct Program {
     entry: Option<String>,
     /// How many functions have been defined so far, one by one.
     n_versions: u64,
+    /// How much the assembler does for the speed of texts.
+    pub(crate) opt_level: OptLevel,
 }
 
 /// Functions that were assembled together.
@@ -217,6 +219,7 @@ impl Program {
             }
         }
         let options = AssembleOptions {
+            opt_level: self.opt_level,
             file_name: file_name.to_owned(),
             ..AssembleOptions::default()
         };

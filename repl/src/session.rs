@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
+use assembler::OptLevel;
 use profiler::{DEFAULT_HZ, Kind};
 use vm::module::Module;
 use vm::{GcStress, HeapStats, Interrupt, Outcome, ReadBack};
@@ -107,6 +108,12 @@ impl Session {
     /// The same session with a collection at every allocation, to find bugs.
     pub fn with_gc_stress(mut self) -> Self {
         self.settings.limits.stress = GcStress::On;
+        self
+    }
+
+    /// The same session, in which texts are assembled at this level.
+    pub fn with_opt_level(mut self, opt_level: OptLevel) -> Self {
+        self.program.opt_level = opt_level;
         self
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use assembler::{AssembleOptions, TailCalls};
+use assembler::{AssembleOptions, OptLevel, TailCalls};
 use clap::ValueEnum;
 use profiler::SourceMap;
 use profiler::mlmon::Mlmon;
@@ -20,7 +20,7 @@ use crate::program;
 /// What `vm prof` understands besides `mlprof`'s options.
 const OWN_USAGE: &str = "\
 Of a program that is assembly text, the options of its run are found out; or they are given here:
-  --tail-calls=WHEN  --profile-branch  --inline=OPS
+  --tail-calls=WHEN  --profile-branch  --inline=OPS  -O0 -O1 -O2
 ";
 
 /// Shows profiles; the arguments are mlprof's.
@@ -73,6 +73,9 @@ fn take_options(
                 let ops = ops.map_err(|_| "--inline requires a number of ops".to_owned())?;
                 options.inline_ops = Some(ops);
             }
+            ("-O0", None) => options.opt_level = OptLevel::O0,
+            ("-O1", None) => options.opt_level = OptLevel::O1,
+            ("-O2", None) => options.opt_level = OptLevel::O2,
             _ => rest.push(argument.clone()),
         }
     }
@@ -117,8 +120,9 @@ fn sources_of(
 
 /// The options that a text may have been assembled with, but for the sizes of what is inlined.
 fn likely_options() -> impl Iterator<Item = AssembleOptions> {
-    let inline_ops = [None, Some(DEFAULT_INLINE_OPS)].into_iter();
-    inline_ops.flat_map(|inline_ops| {
+    let all = [OptLevel::O1, OptLevel::O2, OptLevel::O0].into_iter();
+    let all = all.flat_map(|level| [None, Some(DEFAULT_INLINE_OPS)].map(|inline| (level, inline)));
+    all.flat_map(|(opt_level, inline_ops)| {
         [TailCalls::Always, TailCalls::SelfOnly, TailCalls::Never]
             .into_iter()
             .flat_map(move |tail_calls| {
@@ -126,6 +130,7 @@ fn likely_options() -> impl Iterator<Item = AssembleOptions> {
                     tail_calls,
                     profile_branch,
                     inline_ops,
+                    opt_level,
                     ..AssembleOptions::default()
                 })
             })

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ReplArgs) -> ExitCode {
     if let (Some(lines), None) = (&lines, &args.batch) {
         session_io = session_io.with_lines(lines.clone());
     }
-    let mut session = Session::new(session_io);
+    let mut session = Session::new(session_io).with_opt_level(args.opt_level.into());
     if args.gc_stress {
         session = session.with_gc_stress();
     }

@@ -292,7 +292,7 @@ impl Body {
             Arg::Var(var) => return Ok(*var),
             Arg::Int(_) => Kind::Int,
             Arg::Float(_) => Kind::Float,
-            Arg::Null | Arg::Constant(_) => Kind::Ref,
+            Arg::Null | Arg::Constant(_) | Arg::Object(_) => Kind::Ref,
             other => {
                 let message = format!("{} is no value", operands::describe(other));
                 return Err(self.error("value", message));
@@ -460,6 +460,7 @@ impl Body {
                 Arg::Float(value) => Value::Float(value),
                 Arg::Null => Value::Null,
                 Arg::Constant(id) => Value::Text(id),
+                Arg::Object(id) => Value::Object(id),
                 other => {
                     let message = format!("{} cannot be passed", operands::describe(&other));
                     return Err(self.error(what, message));

@@ -65,26 +65,34 @@ impl ModuleBuilder {
         Arg::Constant(self.constant(Constant::Text(text.as_ref().to_vec())))
     }
 
-    /// A global word, which holds `value` in a new machine, as an operand of `ld_gi` and `st_gi`. A
-    /// double is its bits: [`f64::to_bits`] and [`Var::as_float`](super::Var::as_float).
-    pub fn int_global(&mut self, name: &str, value: i64) -> Arg {
-        let list = &mut self.program.globals.ints;
-        list.push(Global {
-            name: name.to_owned(),
-            value,
-        });
-        Arg::IntGlobal(list.len() as u32 - 1)
+    /// A constant as an operand: a record, a closure or an array that is shared and immutable.
+    ///
+    /// ```
+    /// use assembler::{AssembleOptions, builder::ModuleBuilder};
+    /// use vm::module::{ConstRef, Constant};
+    /// let mut module = ModuleBuilder::new(&AssembleOptions::default());
+    /// let pair = Constant::Record { tag: 1, refs: vec![ConstRef::Null], ints: vec![5] };
+    /// assert_eq!(module.object(pair.clone()), module.object(pair));
+    /// ```
+    pub fn object(&mut self, constant: Constant) -> Arg {
+        Arg::Object(self.constant(constant))
     }
 
-    /// A global reference, which holds `value` in a new machine, as an operand of `ld_gr` and
-    /// `st_gr`.
+    /// A global word as an operand of `ld_gi` and `st_gi`; a double is given as its bits. Globals of
+    /// one name are one when modules are linked.
+    pub fn int_global(&mut self, name: &str, value: i64) -> Arg {
+        let globals = &mut self.program.globals.ints;
+        let name = name.to_owned();
+        globals.push(Global { name, value });
+        Arg::IntGlobal(globals.len() as u32 - 1)
+    }
+
+    /// A global reference as an operand of `ld_gr` and `st_gr`.
     pub fn ref_global(&mut self, name: &str, value: ConstRef) -> Arg {
-        let list = &mut self.program.globals.refs;
-        list.push(Global {
-            name: name.to_owned(),
-            value,
-        });
-        Arg::RefGlobal(list.len() as u32 - 1)
+        let globals = &mut self.program.globals.refs;
+        let name = name.to_owned();
+        globals.push(Global { name, value });
+        Arg::RefGlobal(globals.len() as u32 - 1)
     }
 
     /// Leaves a function without a profiling source: its callers are charged for it, as MLton does

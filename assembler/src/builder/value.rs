@@ -93,6 +93,15 @@ pub enum Arg {
     /// A constant of the pool, as [`ModuleBuilder::text`](super::ModuleBuilder::text) gives it: a
     /// string is an operand wherever a reference is.
     Constant(u32),
+    /// A constant object, as [`ModuleBuilder::object`](super::ModuleBuilder::object) gives it: an
+    /// operand wherever a reference is.
+    Object(u32),
+    /// A global word, for `ld_gi` and `st_gi`, as
+    /// [`ModuleBuilder::int_global`](super::ModuleBuilder::int_global) gives it.
+    IntGlobal(u32),
+    /// A global reference, for `ld_gr` and `st_gr`, as
+    /// [`ModuleBuilder::ref_global`](super::ModuleBuilder::ref_global) gives it.
+    RefGlobal(u32),
     /// A label to jump to.
     Label(Label),
     /// The labels of a jump table.
@@ -103,11 +112,6 @@ pub enum Arg {
     Function(FunctionId),
     /// A profiling source, for explicit Enters and Leaves.
     Source(u32),
-    /// A global word, as [`ModuleBuilder::int_global`](super::ModuleBuilder::int_global) gives it.
-    IntGlobal(u32),
-    /// A global reference, as [`ModuleBuilder::ref_global`](super::ModuleBuilder::ref_global)
-    /// gives it.
-    RefGlobal(u32),
 }
 
 macro_rules! arg_from {

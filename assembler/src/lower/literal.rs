@@ -2,7 +2,8 @@
 //! other literal is put into a temporary register right before the op.
 
 use vm::isa::{
-    Access, MAX_LIST_REGISTERS, OpInfo, Opcode, Operand, OperandInfo, RegisterList, Role,
+    Access, ImmediateForm, MAX_LIST_REGISTERS, OpInfo, Opcode, Operand, OperandInfo, RegisterList,
+    Role,
 };
 
 use super::body::Body;
@@ -285,103 +286,42 @@ impl Body<'_> {
     }
 }
 
-/// Ops that say the same with their operands swapped, by the name that they then have before `_imm`.
-const SWAPPED: [(&str, &str); 24] = [
-    ("add", "add"),
-    ("add_ovf", "add_ovf"),
-    ("and", "and"),
-    ("eq", "eq"),
-    ("fadd", "fadd"),
-    ("fdiv", "frdiv"),
-    ("fmul", "fmul"),
-    ("fsub", "frsub"),
-    ("jeq", "jeq"),
-    ("jge", "jle"),
-    ("jgt", "jlt"),
-    ("jle", "jge"),
-    ("jlt", "jgt"),
-    ("jne", "jne"),
-    ("le", "ge"),
-    ("lt", "gt"),
-    ("mul", "mul"),
-    ("mul_ovf", "mul_ovf"),
-    ("ne", "ne"),
-    ("or", "or"),
-    ("sub", "rsub"),
-    ("sub_ovf", "rsub_ovf"),
-    ("tadd", "tadd"),
-    ("xor", "xor"),
-];
-
 /// The row that takes one of the numbers as its immediate, with the operands in its order; without
 /// such a row, or when the number does not fit into it, the row itself.
 pub(super) fn with_immediate(info: &'static OpInfo, args: &mut [Arg]) -> &'static OpInfo {
     let written = info.n_written();
     // An immediate is never an op's first operand; the last literal becomes one.
     for position in (1..args.len()).rev() {
-        let (name, is_negated) = added(info.mnemonic);
-        let found = row_with_immediate(info, &name, written + position)
-            .and_then(|(row, role)| Some((row, immediate(&args[position], role, is_negated)?)));
-        if let Some((row, value)) = found {
+        if let Some(form) = info.immediate_form(written + position)
+            && let Some(value) = immediate(&args[position], form)
+        {
             args[position].kind = value;
-            return row;
+            return form.row;
         }
     }
     if args.len() > 1
-        && let Some((_, name)) = SWAPPED.iter().find(|(name, _)| *name == info.mnemonic)
-        && let Some((row, role)) = row_with_immediate(info, &format!("{name}_imm"), written + 1)
-        && let Some(value) = immediate(&args[0], role, false)
+        && let Some(form) = info.swapped_form()
+        && let Some(value) = immediate(&args[0], form)
     {
         args[0].kind = value;
         args.swap(0, 1);
-        return row;
+        return form.row;
     }
     info
 }
 
-/// The name of the row with an immediate, and whether that is what is subtracted and so added with
-/// the other sign.
-fn added(mnemonic: &str) -> (String, bool) {
-    for (subtracts, adds) in [("sub", "add"), ("fsub", "fadd"), ("tsub", "tadd")] {
-        if let Some(rest @ ("" | "_ovf")) = mnemonic.strip_prefix(subtracts) {
-            return (format!("{adds}{rest}_imm"), true);
-        }
-    }
-    (format!("{mnemonic}_imm"), false)
-}
-
-/// The number as an immediate of this role, perhaps with the other sign, if it can be one.
-fn immediate(arg: &Arg, role: Role, is_negated: bool) -> Option<ArgKind> {
-    match (role, &arg.kind) {
-        (Role::Int32, ArgKind::Int(value)) => {
-            let value = if is_negated {
-                value.checked_neg()?
-            } else {
-                *value
-            };
-            i32::try_from(value).ok().map(|_| ArgKind::Int(value))
-        }
-        (Role::Float64, ArgKind::Int(_) | ArgKind::Float(_)) => {
-            let value = float_of(arg.kind.clone())?;
-            Some(ArgKind::Float(if is_negated { -value } else { value }))
-        }
+/// The number as a form's immediate, if it can be one.
+fn immediate(arg: &Arg, form: ImmediateForm) -> Option<ArgKind> {
+    let operand = match arg.kind {
+        ArgKind::Int(value) => form.immediate(value),
+        _ => None,
+    };
+    let operand = operand.or_else(|| form.immediate_float(float_of(arg.kind.clone())?));
+    match operand? {
+        Operand::Int32(value) => Some(ArgKind::Int(value.into())),
+        Operand::Float64(value) => Some(ArgKind::Float(value)),
         _ => None,
     }
-}
-
-/// The row of this name, if it is like `info` but for an immediate at a place where that reads a
-/// register; and the immediate's role.
-fn row_with_immediate(info: &OpInfo, name: &str, place: usize) -> Option<(&'static OpInfo, Role)> {
-    let row = Opcode::from_mnemonic(name)?.info();
-    let immediate = row.operands.get(place)?.role;
-    let is_alike = |index: usize| match (info.operands[index].role, row.operands[index].role) {
-        (Role::IIn | Role::RIn, Role::Int32 | Role::Float64) => index == place,
-        (role, found) => role == found,
-    };
-    let is_row = matches!(immediate, Role::Int32 | Role::Float64)
-        && row.operands.len() == info.operands.len()
-        && (0..info.operands.len()).all(is_alike);
-    is_row.then_some((row, immediate))
 }
 
 /// An error for an integer that no double is.

@@ -13,8 +13,10 @@ use super::moves::{MAX_REGISTERS, TooManyRegisters, parallel_move};
 use crate::diagnostic::{Diagnostic, keep};
 use crate::ir::{Action, Call, Callee, Class, Function, Instr, Program, Reg, Value};
 
-/// Lowers all calls, tail calls and returns of a program. Those for which there is no room stay.
-pub(crate) fn run(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
+/// Lowers all calls, tail calls and returns of a program. Those for which there is no room stay. If
+/// `computes_in_place`, values that are computed only to be passed on are computed where they are
+/// wanted.
+pub(super) fn run(program: &mut Program, computes_in_place: bool) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     for index in 0..program.functions.len() {
         let mut function = std::mem::take(&mut program.functions[index]);
@@ -23,7 +25,15 @@ pub(crate) fn run(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
         program.functions[index].signature = function.signature;
         let liveness = Liveness::of(&function);
         for position in 0..function.layout.len() {
-            lower_block(program, &mut function, &liveness, position, &mut errors);
+            let in_place = computes_in_place;
+            lower_block(
+                program,
+                &mut function,
+                &liveness,
+                position,
+                in_place,
+                &mut errors,
+            );
         }
         program.functions[index] = function;
     }
@@ -46,6 +56,7 @@ fn lower_block(
     function: &mut Function,
     liveness: &Liveness,
     position: usize,
+    computes_in_place: bool,
     errors: &mut Vec<Diagnostic>,
 ) {
     let block = function.layout[position];
@@ -79,7 +90,9 @@ fn lower_block(
         live.union(&raised);
         match lower(program, &instr.action, &live, &after) {
             Ok(Some(Lowered { mut before, after })) => {
-                forward(&mut lowered, &mut before, &reads(&instr.action), &live);
+                if computes_in_place {
+                    forward(&mut lowered, &mut before, &reads(&instr.action), &live);
+                }
                 let ops = before.into_iter().chain(after);
                 lowered.extend(ops.map(|op| instr.with(Action::Op(op))));
             }

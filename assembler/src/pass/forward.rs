@@ -35,7 +35,7 @@ pub(super) fn forward(before: &mut Vec<Instr>, ops: &mut Vec<Op>, uses: &[Reg], 
 }
 
 /// The destination and source of a move.
-fn move_of(op: &Op) -> Option<(Reg, Reg)> {
+pub(super) fn move_of(op: &Op) -> Option<(Reg, Reg)> {
     match op {
         Op::Mov { dst, src } => Some((Reg::int(dst.0), Reg::int(src.0))),
         Op::RMov { dst, src } => Some((Reg::reference(dst.0), Reg::reference(src.0))),
@@ -58,7 +58,7 @@ fn writes(op: &Op, reg: Reg) -> bool {
 }
 
 /// Lets the op that last wrote `src` write `dst` instead.
-fn retarget(before: &mut Vec<Instr>, src: Reg, dst: Reg) -> bool {
+pub(super) fn retarget(before: &mut Vec<Instr>, src: Reg, dst: Reg) -> bool {
     for at in (0..before.len()).rev().take(MAX_DISTANCE) {
         let instr = &mut before[at];
         let op = match &mut instr.action {

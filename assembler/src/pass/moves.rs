@@ -84,6 +84,10 @@ pub(crate) fn move_op(dst: Reg, value: Value) -> Option<Op> {
             dst: ROut(index),
             constant: vm::isa::ConstId(id),
         },
+        (Class::Ref, Value::Object(id)) => Op::Constant {
+            dst: ROut(index),
+            constant: vm::isa::ConstId(id),
+        },
         _ => return None,
     };
     (value.class() == dst.class).then_some(op)

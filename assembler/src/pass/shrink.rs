@@ -43,7 +43,7 @@ pub(crate) fn run(program: &mut Program, tail_calls: TailCalls) {
             }
         }
         if let Some(was_reachable) = was_reachable {
-            clear_unreachable(&mut function, &was_reachable);
+            function.clear_unreachable(&was_reachable);
         }
         program.functions[index] = function;
     }
@@ -148,19 +148,6 @@ fn make_tail_call(block: &mut Block, at: usize, leaves: Vec<Instr>) {
     let tail_call = call.with(Action::TailCall(*callee, args.clone()));
     block.instrs.extend(leaves);
     block.instrs.push(tail_call);
-}
-
-/// Empties the blocks that only a call that is gone led to. Code that no path led to before is
-/// the text's own affair, and what it leads to stays.
-fn clear_unreachable(function: &mut Function, was_reachable: &[bool]) {
-    let dead = (0..function.blocks.len() as u32).filter(|&block| !was_reachable[block as usize]);
-    let is_reachable =
-        function.reachable_from(function.layout.first().copied().into_iter().chain(dead));
-    for (block, is_reachable) in function.blocks.iter_mut().zip(is_reachable) {
-        if !is_reachable {
-            block.instrs.clear();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -200,7 +200,7 @@ impl Compiler<'_> {
             Value::Reg(reg) => return reg.index,
             Value::Int(number) => number,
             Value::Float(number) => number.to_bits() as i64,
-            Value::Null | Value::Text(_) => 0,
+            Value::Null | Value::Text(_) | Value::Object(_) => 0,
         };
         let reg = self.body.new_int();
         self.int_into(reg, number);
@@ -233,6 +233,10 @@ impl Compiler<'_> {
             Value::Reg(src) => Op::RMov {
                 dst,
                 src: RIn(src.index),
+            },
+            Value::Object(id) => Op::Constant {
+                dst,
+                constant: ConstId(id),
             },
             Value::Null | Value::Int(_) | Value::Float(_) => Op::Null { dst },
         });
@@ -383,7 +387,7 @@ impl Compiler<'_> {
                     self.int_into(number, int);
                     ints.push(number.index);
                 }
-                (Value::Null | Value::Text(_), _) => {}
+                (Value::Null | Value::Text(_) | Value::Object(_), _) => {}
             }
             self.body.op(Op::New {
                 dst: ROut(list.index),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use assembler::{AssembleOptions, TailCalls, assemble};
+use assembler::{AssembleOptions, OptLevel, TailCalls, assemble};
 use vm::module::Module;
 
 use super::shapes::{SHAPES, TOO_INTERTWINED};
@@ -78,6 +78,7 @@ pub fn options(number: u32) -> AssembleOptions {
         tail_calls: [TailCalls::Always, TailCalls::SelfOnly, TailCalls::Never][number as usize % 3],
         profile_branch: number & 1 != 0,
         inline_ops: (number & 6 == 6).then_some(20),
+        opt_level: OptLevel::ALL[number as usize / 8 % 3],
         file_name: "input.asm".into(),
     }
 }

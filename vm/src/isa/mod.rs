@@ -5,6 +5,7 @@
 //! | `table` | the rows themselves |
 //! | `operand` | operand roles: encoding and access |
 //! | `effects` | what ops may do besides writing their outputs |
+//! | `forms` | rows with an immediate in the place of a register |
 //! | `opcode` | the opcode enum, its codes, mnemonics and documentation |
 //! | `op` | ops as values, from and to their operands, encoder |
 //! | `decode` | the checked decoder |
@@ -16,6 +17,7 @@
 
 mod decode;
 mod effects;
+mod forms;
 mod generate;
 mod manual;
 mod op;
@@ -26,6 +28,7 @@ mod table;
 
 pub use decode::{DecodeError, Reader, decode_one};
 pub use effects::Effects;
+pub use forms::ImmediateForm;
 pub use generate::random_op;
 pub use manual::manual;
 pub use op::Op;

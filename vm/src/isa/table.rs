@@ -316,6 +316,8 @@ macro_rules! for_each_op {
         0x77 jimm = JImm { src: RIn, target: Target };
         /// `if r[lhs] is r[rhs] goto target`.
         0x78 jsame = JSame { lhs: RIn, rhs: RIn, target: Target };
+        /// `if r[lhs] is not r[rhs] goto target`.
+        0xd5 jnsame = JNSame { lhs: RIn, rhs: RIn, target: Target };
         /// `goto targets[i[index]]`, or to the next op when the index is outside the table.
         0x79 switch = Switch { index: IIn, targets: Targets };
         /// `if r[src] is a record with this tag goto target`.

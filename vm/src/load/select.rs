@@ -211,7 +211,8 @@ impl Lowering<'_> {
                 JFEq => branch::jfeq, JFNe => branch::jfne, JFLt => branch::jflt,
                 JFLe => branch::jfle, JFNLt => branch::jfnlt, JFNLe => branch::jfnle,
                 JNull => branch::jnull, JNonNull => branch::jnonnull, JImm => branch::jimm,
-                JSame => branch::jsame, JTLt => reference::jtlt, JTLe => reference::jtle,
+                JSame => branch::jsame, JNSame => branch::jnsame,
+                JTLt => reference::jtlt, JTLe => reference::jtle,
                 JTag => reference::jtag, JNTag => reference::jntag,
                 JStrEq => text::jstreq, JStrNe => text::jstrne,
             }

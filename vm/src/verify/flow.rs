@@ -220,9 +220,7 @@ impl<'a> Flow<'a> {
     fn is_safepoint(&self, op_index: usize) -> bool {
         let op = &self.decoded.ops[op_index];
         let mut is_back = op.opcode().info().names(Role::Targets);
-        op.visit_targets(&mut |target| {
-            is_back |= target <= self.decoded.offsets[op_index];
-        });
+        op.visit_targets(&mut |target| is_back |= target <= self.decoded.offsets[op_index]);
         is_back
     }
 

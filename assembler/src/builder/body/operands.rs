@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use smallvec::SmallVec;
 use vm::isa::{
-    Access, MAX_LIST_REGISTERS, MAX_TARGETS, OPS, Op, OpInfo, Opcode, Operand, OperandInfo, Role,
+    Access, ImmediateForm, MAX_LIST_REGISTERS, MAX_TARGETS, OPS, Op, OpInfo, Opcode, Operand,
+    OperandInfo, Role,
 };
 
 use super::{Body, Reads, Writes};
@@ -20,14 +21,14 @@ pub(super) fn describe(arg: &Arg) -> String {
         Arg::Int(value) => format!("the integer {value}"),
         Arg::Float(value) => format!("the double {value:?}"),
         Arg::Null => "null".into(),
-        Arg::Constant(_) => "a constant of the pool".into(),
+        Arg::Constant(_) | Arg::Object(_) => "a constant of the pool".into(),
+        Arg::IntGlobal(_) => "a global word".into(),
+        Arg::RefGlobal(_) => "a global reference".into(),
         Arg::Label(_) => "a label".into(),
         Arg::Labels(_) => "a list of labels".into(),
         Arg::List(_) => "a list".into(),
         Arg::Function(_) => "a function".into(),
         Arg::Source(_) => "a source".into(),
-        Arg::IntGlobal(_) => "a global word".into(),
-        Arg::RefGlobal(_) => "a global reference".into(),
     }
 }
 
@@ -74,110 +75,44 @@ fn method_for(opcode: Opcode) -> Option<&'static str> {
     })
 }
 
-/// The op that means the same with its first two operands swapped.
-fn mirrored(mnemonic: &str) -> Option<&str> {
-    Some(match mnemonic {
-        "add" | "mul" | "and" | "or" | "xor" | "add_ovf" | "mul_ovf" | "jeq" | "jne" => mnemonic,
-        "jlt" => "jgt",
-        "jle" => "jge",
-        "jgt" => "jlt",
-        "jge" => "jle",
-        _ => return None,
-    })
-}
-
 /// The row and operands of the immediate form, when one of the operands is a constant for which
 /// there is one.
 fn fold(info: &'static OpInfo, args: &[Arg]) -> Option<(&'static OpInfo, Vec<Arg>)> {
-    if let [Arg::Float(_), _] | [_, Arg::Float(_)] = args {
-        return fold_double(info, args);
+    let written = info.n_written();
+    for place in 1..args.len() {
+        if let Some(form) = info.immediate_form(written + place)
+            && let Some(value) = immediate(&args[place], form)
+        {
+            let mut args = args.to_vec();
+            args[place] = value;
+            return Some((form.row, args));
+        }
     }
-    if let [.., Arg::Int(_)] | [_, Arg::Int(_), ..] = args
-        && let Some(found) = fold_right(info, args)
-    {
-        return Some(found);
-    }
-    let [Arg::Int(left), right, rest @ ..] = args else {
-        return None;
-    };
-    let swapped: Vec<Arg> = [right.clone(), Arg::Int(*left)]
-        .into_iter()
-        .chain(rest.iter().cloned())
-        .collect();
-    if let Some(rest) = info.mnemonic.strip_prefix("sub") {
-        return immediate(info, &format!("rsub{rest}_imm"), 1, swapped);
-    }
-    let other = Opcode::from_mnemonic(mirrored(info.mnemonic)?)?.info();
-    fold_right(other, &swapped)
-}
-
-/// As [`fold`], for arithmetic of doubles.
-fn fold_double(info: &OpInfo, args: &[Arg]) -> Option<(&'static OpInfo, Vec<Arg>)> {
-    let (name, var, value) = match (info.mnemonic, args) {
-        // `x - c` is `x + -c`, to the last bit, but for the sign of what is no number.
-        ("fsub", [var, Arg::Float(value)]) if !value.is_nan() => ("fadd_imm", var, -value),
-        ("fadd", [var, Arg::Float(value)] | [Arg::Float(value), var]) => ("fadd_imm", var, *value),
-        ("fmul", [var, Arg::Float(value)] | [Arg::Float(value), var]) => ("fmul_imm", var, *value),
-        ("fdiv", [var, Arg::Float(value)]) => ("fdiv_imm", var, *value),
-        ("fsub", [Arg::Float(value), var]) => ("frsub_imm", var, *value),
-        ("fdiv", [Arg::Float(value), var]) => ("frdiv_imm", var, *value),
-        _ => return None,
-    };
-    let row = Opcode::from_mnemonic(name)?.info();
-    // What is not a double is refused, in the terms of the op that was asked for.
-    let is_double =
-        matches!(var, Arg::Float(_)) || matches!(var, Arg::Var(var) if var.kind() == Kind::Float);
-    is_double.then(|| (row, vec![var.clone(), Arg::Float(value)]))
-}
-
-/// As [`fold`], for a constant that is not the first operand.
-fn fold_right(info: &'static OpInfo, args: &[Arg]) -> Option<(&'static OpInfo, Vec<Arg>)> {
-    let inputs = inputs(info);
-    let place = args.iter().zip(inputs).enumerate().skip(1);
-    let (place, value) = place
-        .filter(|(_, (_, operand))| operand.role == Role::IIn)
-        .find_map(|(place, (arg, _))| match arg {
-            Arg::Int(value) => Some((place, *value)),
-            _ => None,
-        })?;
+    let form = info.swapped_form()?;
+    let value = immediate(args.first()?, form)?;
     let mut args = args.to_vec();
-    if let Some(rest) = info.mnemonic.strip_prefix("sub") {
-        // `x - c` overflows where `x + -c` does, as long as there is a `-c`.
-        args[place] = Arg::Int(value.checked_neg()?);
-        return immediate(info, &format!("add{rest}_imm"), place, args);
-    }
-    immediate(info, &format!("{}_imm", info.mnemonic), place, args)
+    args[0] = value;
+    args.swap(0, 1);
+    Some((form.row, args))
 }
 
-/// The row of this name, when it takes a number at `place` and is otherwise like `info`.
-fn immediate(
-    info: &'static OpInfo,
-    name: &str,
-    place: usize,
-    args: Vec<Arg>,
-) -> Option<(&'static OpInfo, Vec<Arg>)> {
-    let row = Opcode::from_mnemonic(name)?.info();
-    let (wanted, found) = (inputs(info), inputs(row));
-    let is_alike = wanted.len() == found.len()
-        && wanted.iter().zip(found).enumerate().all(|(index, pair)| {
-            let role = match index == place {
-                true => Role::Int32,
-                false => pair.0.role,
-            };
-            let is_double = index == place && kind_of(info, pair.0) == Kind::Float;
-            pair.1.role == role && !is_double
-        });
-    let fits = matches!(args.get(place), Some(Arg::Int(value)) if i32::try_from(*value).is_ok());
-    (is_alike && fits).then_some((row, args))
+/// A constant as a form's immediate, if it can be one.
+fn immediate(arg: &Arg, form: ImmediateForm) -> Option<Arg> {
+    let operand = match arg {
+        Arg::Int(value) => form.immediate(*value),
+        Arg::Float(value) => form.immediate_float(*value),
+        _ => None,
+    };
+    match operand? {
+        Operand::Int32(value) => Some(Arg::Int(value.into())),
+        Operand::Float64(value) => Some(Arg::Float(value)),
+        _ => None,
+    }
 }
 
 /// The operands that the op does not write. Those that it writes stand first.
 fn inputs(info: &'static OpInfo) -> &'static [OperandInfo] {
-    let written = info
-        .operands
-        .iter()
-        .take_while(|operand| operand.role.access() == Access::Write);
-    &info.operands[written.count()..]
+    &info.operands[info.n_written()..]
 }
 
 /// The operands of an op, as they are put together.
@@ -355,11 +290,11 @@ impl Body {
                 let list = list.iter().map(|label| label.0).collect();
                 Some(Operand::Targets(list))
             }
-            (Role::FuncId, Arg::Function(id)) => Some(Operand::FuncId(id.0)),
-            (Role::ConstId, Arg::Constant(id)) => Some(Operand::ConstId(*id)),
-            (Role::SourceRef, Arg::Source(id)) => Some(Operand::SourceRef(*id)),
             (Role::IntGlobal, Arg::IntGlobal(id)) => Some(Operand::IntGlobal(*id)),
             (Role::RefGlobal, Arg::RefGlobal(id)) => Some(Operand::RefGlobal(*id)),
+            (Role::FuncId, Arg::Function(id)) => Some(Operand::FuncId(id.0)),
+            (Role::ConstId, Arg::Constant(id) | Arg::Object(id)) => Some(Operand::ConstId(*id)),
+            (Role::SourceRef, Arg::Source(id)) => Some(Operand::SourceRef(*id)),
             _ => None,
         };
         plain.ok_or_else(|| self.unfit(info, operand, &arg))
@@ -402,7 +337,7 @@ impl Body {
             (kind, arg),
             (Kind::Int, Arg::Int(_))
                 | (Kind::Float, Arg::Float(_))
-                | (Kind::Ref, Arg::Null | Arg::Constant(_))
+                | (Kind::Ref, Arg::Null | Arg::Constant(_) | Arg::Object(_))
         )
     }
 
@@ -413,6 +348,7 @@ impl Body {
             Arg::Int(value) => Value::Int(value),
             Arg::Float(value) => Value::Float(value),
             Arg::Constant(id) => Value::Text(id),
+            Arg::Object(id) => Value::Object(id),
             _ => Value::Null,
         };
         let dst = Reg {

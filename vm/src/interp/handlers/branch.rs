@@ -92,6 +92,7 @@ tests! {
     jnonnull = |m, w| m.r(w.a) != Value::null();
     jimm = |m, w| m.r(w.a).as_immediate().is_some();
     jsame = |m, w| m.r(w.a) == m.r(w.b);
+    jnsame = |m, w| m.r(w.a) != m.r(w.b);
 }
 
 /// Negation of a comparison that is false when an operand is not a number.
