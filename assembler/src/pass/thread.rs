@@ -181,7 +181,7 @@ fn turn_around(function: &mut Function, positions: &[Option<usize>]) {
 /// The target of an op that does nothing but jump, perhaps, to one place.
 fn target_of_test(op: &Op) -> Option<u32> {
     let info = op.opcode().info();
-    let targets = op
+    let mut targets = op
         .operands()
         .into_iter()
         .filter_map(|operand| match operand {
@@ -189,7 +189,7 @@ fn target_of_test(op: &Op) -> Option<u32> {
             _ => None,
         });
     targets
-        .last()
+        .next_back()
         .filter(|_| info.falls_through && info.effects == Effects::NONE)
 }
 

@@ -165,7 +165,7 @@ pub(super) fn rewrite(
     let mut successors: Vec<SmallVec<[u32; 2]>> = vec![SmallVec::new(); function.blocks.len()];
     let mut n_ways = vec![0_u32; function.blocks.len()];
     for (position, &block) in function.layout.iter().enumerate() {
-        successors[block as usize] = function.successors(position).into();
+        successors[block as usize] = function.successors(position);
         for &successor in &successors[block as usize] {
             if let Some(n_ways) = n_ways.get_mut(successor as usize) {
                 *n_ways += 1;

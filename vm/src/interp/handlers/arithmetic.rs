@@ -83,7 +83,7 @@ binary_imm! {
 
 /// `i[a] = i[b] op i[c]`, and `i[a] = i[b] op e`, which fault when there is no result.
 macro_rules! checked {
-    ($($name:ident $(, $name_imm:ident)? = |$lhs:ident, $rhs:ident| $result:expr, $fault:expr;)+) => {
+    ($($name:ident $(, $imm:ident)? = |$lhs:ident, $rhs:ident| $result:expr, $fault:expr;)+) => {
         handlers! { $(
             fn $name(m) {
                 let w = m.word();
@@ -93,7 +93,7 @@ macro_rules! checked {
                     None => m.fault($fault($rhs)),
                 }
             }
-            $( fn $name_imm(m) {
+            $( fn $imm(m) {
                 let w = m.word();
                 let ($lhs, $rhs) = (m.i(w.b) as i64, w.e as i64);
                 match $result {
