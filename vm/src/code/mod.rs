@@ -18,7 +18,7 @@ mod word;
 pub(crate) use contexts::{FrameContexts, OpenContext};
 pub use program::Location;
 pub(crate) use program::{
-    BARRIER, CALLBACK, ExceptionHandler, LoadedFunction, Program, base_source,
+    BARRIER, CALLBACK, ExceptionHandler, LoadedFunction, LoadedProgram, Program, base_source,
 };
 pub(crate) use sites::{ReturnTo, Site};
 pub(crate) use word::{DataWord, Frame, Handler, NodeWord, OpWord, OpaqueContext, Pc, Word};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use profiler::{Profile, ProfileInUse};
 
 use crate::heap::{HeapConfig, OutOfMemory};
+use crate::host::LinkError;
 use crate::load::LoadError;
 use crate::memprof::MemprofConfig;
 
@@ -49,14 +50,12 @@ impl Default for VmConfig {
 /// Why a machine could not be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VmError {
-    /// The module imports what the host does not offer.
-    Host(String),
+    /// The program imports what the host does not offer.
+    Link(LinkError),
     /// There is no memory for the heap or the stacks.
     OutOfMemory(OutOfMemory),
     /// The program's code is larger than the machine can address.
     TooLarge,
-    /// The ticker of a time profile could not be started.
-    Ticker(String),
     /// Allocations cannot be sampled as asked.
     Sampling(String),
     /// Another machine, which still lives, counts in the profile.
@@ -68,9 +67,8 @@ pub enum VmError {
 impl fmt::Display for VmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Host(message) | Self::Ticker(message) | Self::Sampling(message) => {
-                f.write_str(message)
-            }
+            Self::Link(error) => error.fmt(f),
+            Self::Sampling(message) => f.write_str(message),
             Self::OutOfMemory(error) => error.fmt(f),
             Self::ProfileInUse(error) => error.fmt(f),
             Self::NoAllocation => {
@@ -81,7 +79,28 @@ impl fmt::Display for VmError {
     }
 }
 
-impl std::error::Error for VmError {}
+impl std::error::Error for VmError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Link(error) => Some(error),
+            Self::OutOfMemory(error) => Some(error),
+            Self::ProfileInUse(error) => Some(error),
+            Self::TooLarge | Self::Sampling(_) | Self::NoAllocation => None,
+        }
+    }
+}
+
+impl From<LinkError> for VmError {
+    fn from(error: LinkError) -> Self {
+        Self::Link(error)
+    }
+}
+
+impl From<OutOfMemory> for VmError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
+}
 
 impl From<ProfileInUse> for VmError {
     fn from(error: ProfileInUse) -> Self {

@@ -98,26 +98,6 @@ impl Heap {
         Some(object)
     }
 
-    /// A string that no collection moves or frees, for constants.
-    pub(crate) fn static_text(&mut self, text: &[u8]) -> Result<Value, OutOfMemory> {
-        let bytes = array_bytes(ObjectKind::Text, text.len()).unwrap_or(usize::MAX);
-        let region = Region::new(bytes).ok_or_else(|| self.out_of_memory(bytes))?;
-        let object = region.start();
-        // SAFETY: the region has room for the header, the length and the padded bytes; the last
-        // word is zeroed first, for the padding, and written again when it is the length's.
-        unsafe {
-            object.byte_add(bytes - 8).write(0);
-            object.write(array_header(ObjectKind::Text) | STATIC);
-            object.add(1).write(text.len() as u64);
-            object
-                .add(2)
-                .cast::<u8>()
-                .copy_from_nonoverlapping(text.as_ptr(), text.len());
-        }
-        self.statics.push(region);
-        Ok(Value::pointer(object))
-    }
-
     /// Room for a survivor in the old space. Fails only when the system has no memory.
     #[inline]
     pub(super) fn old_room(&mut self, words: usize) -> Result<*mut u64, OutOfMemory> {

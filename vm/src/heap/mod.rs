@@ -18,7 +18,8 @@
 //!    set does not hold it; the write barrier looks at nothing else.
 //! 4. A minor collection empties the nursery: survivors are promoted all at once.
 //! 5. Large objects are born outside the nursery, in the remembered set when they have references.
-//! 6. Static objects (null, string constants) hold no references, and are never moved or freed.
+//! 6. Static objects (null, constants of programs) belong to no heap ([`Statics`]): they hold no
+//!    references into one, and are never moved or changed.
 //!
 //! [`Heap::check`] walks the whole heap and asserts these.
 //!
@@ -42,6 +43,7 @@ mod check;
 mod collect;
 mod layout;
 mod region;
+mod statics;
 mod stats;
 mod weak;
 
@@ -51,6 +53,7 @@ pub(crate) use allocate::SMALL_LIMIT_BYTES;
 pub(crate) use census::Census;
 pub(crate) use collect::Phase;
 pub(crate) use layout::*;
+pub(crate) use statics::Statics;
 pub(crate) use weak::{Fate, Weak};
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -115,6 +118,8 @@ impl std::fmt::Display for OutOfMemory {
     }
 }
 
+impl std::error::Error for OutOfMemory {}
+
 /// The heap of one machine.
 #[derive(Debug)]
 #[repr(C)]
@@ -138,7 +143,6 @@ pub(crate) struct Heap {
     remembered: Vec<*mut u64>,
     /// Slots of large reference arrays that were stored to, perhaps several times.
     remembered_slots: Vec<*mut u64>,
-    statics: Vec<Region>,
     old_bytes: usize,
     large_bytes: usize,
     live_bytes: usize,
@@ -161,7 +165,7 @@ impl Heap {
             .nursery_bytes
             .clamp(MIN_NURSERY_BYTES, MAX_NURSERY_BYTES)
             & !7;
-        let nursery = Region::new(nursery_bytes).ok_or(OutOfMemory {
+        let nursery = Region::nursery(nursery_bytes).ok_or(OutOfMemory {
             request_bytes: nursery_bytes,
             live_bytes: 0,
             max_bytes: config.max_bytes,
@@ -178,7 +182,6 @@ impl Heap {
             spare: None,
             remembered: Vec::new(),
             remembered_slots: Vec::new(),
-            statics: Vec::new(),
             old_bytes: 0,
             large_bytes: 0,
             live_bytes: 0,

@@ -419,7 +419,7 @@ pub(super) fn offer(hosts: &mut Hosts) {
                 call.policy().check_environment()?;
                 work(call)
             }),
-            _ => hosts.offer(name, signature, work),
+            _ => hosts.offer_shared(name, signature, Box::new(work)),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Words for all functions, and the distances between them.
 
 use std::ptr;
+use std::sync::Arc;
 
 use profiler::{Node, SourceId};
 
+use super::constants::Constants;
 use super::contexts::frame_contexts;
 use super::elided::is_tail_call;
 use super::finish::Finish;
@@ -11,20 +13,19 @@ use super::plan::{Leaves, Plan};
 use super::select::by_mode;
 use super::{LoadConfig, LoadError};
 use crate::code::*;
-use crate::heap::{HeaderSource, Heap, OutOfMemory, Value};
+use crate::heap::{HeaderSource, Value};
 use crate::interp::handlers::{branch, call, mode};
 use crate::interp::slow;
 use crate::isa::Op;
-use crate::module::{Constant, Module};
+use crate::module::Module;
 use crate::verify::{ControlStackId, FunctionFacts, VerifiedModule};
 
-/// Lowers all functions of a module. String constants are made in `heap`.
+/// Lowers all functions of a module, whose constants have been made.
 pub(crate) fn lower(
     module: VerifiedModule,
     config: LoadConfig<'_>,
-    heap: &mut Heap,
-) -> Result<Program, LoadError> {
-    let texts = make_texts(&module, heap).map_err(LoadError::OutOfMemory)?;
+    constants: Arc<Constants>,
+) -> Result<LoadedProgram, LoadError> {
     let count = module.functions.len() as u32;
     let mut functions: Box<[_]> = (0..count).map(LoadedFunction::unloaded).collect();
     let addresses: Vec<*const LoadedFunction> = functions.iter().map(ptr::from_ref).collect();
@@ -66,7 +67,7 @@ pub(crate) fn lower(
             facts,
             plan,
             config,
-            texts: &texts,
+            texts: &constants.values,
             functions: &addresses,
             entry_sources: &entry_sources,
             function: index,
@@ -112,17 +113,17 @@ pub(crate) fn lower(
         };
         finish.function(&mut functions[index], &plans[index]);
     }
-    Ok(Program {
+    Ok(LoadedProgram {
         module,
         code,
         functions,
         node_words,
         contexts,
         mode: config.mode(),
+        counts: config.counts(),
         callback_return,
-        caught: Vec::new(),
-        caller_sites: Default::default(),
         events_handler: slow::handle_events,
+        _constants: constants,
     })
 }
 
@@ -160,15 +161,6 @@ fn stubs(config: LoadConfig<'_>, sink: NodeWord) -> (Vec<Word>, Vec<u32>) {
     // words lie in cache lines makes a difference of a fifth to some loops.
     code.resize(STUB_WORDS, data);
     (code, node_words)
-}
-
-/// String constants as static objects; other constants stay where they are.
-fn make_texts(module: &Module, heap: &mut Heap) -> Result<Vec<Value>, OutOfMemory> {
-    let make = |constant: &Constant| match constant {
-        Constant::Text(bytes) => heap.static_text(bytes),
-        _ => Ok(Value::ZERO),
-    };
-    module.constants.iter().map(make).collect()
 }
 
 pub(super) fn op_word(handler: Handler, [a, b, c, d]: [u8; 4], e: i32) -> Word {

@@ -7,6 +7,7 @@
 //! Loading happens after verification and keeps, for each word, the op that it came from: handler
 //! tables, backtraces and listings go through that map.
 
+mod constants;
 mod contexts;
 mod elided;
 mod finish;
@@ -20,6 +21,7 @@ use profiler::{Kind, Node, Profile, SourceId};
 use crate::code::Mode;
 use crate::heap::OutOfMemory;
 
+pub(crate) use constants::Constants;
 pub(crate) use lower::lower as load;
 
 /// Whom allocations are charged to; see `interp::handlers::charge`.

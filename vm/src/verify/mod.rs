@@ -25,6 +25,7 @@ mod settle;
 mod tests;
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 pub use control_stack::{ControlStackId, ControlStacks};
 pub use error::{Register, VerifyError, VerifyErrorKind};
@@ -62,8 +63,12 @@ impl FunctionFacts {
 }
 
 /// A module that has passed the verifier, with what it learned. There is no other way to make one.
+/// A clone is the same module, which the two share.
 #[derive(Clone, Debug)]
-pub struct VerifiedModule {
+pub struct VerifiedModule(Arc<Verified>);
+
+#[derive(Debug)]
+struct Verified {
     module: Module,
     facts: Vec<FunctionFacts>,
 }
@@ -71,12 +76,17 @@ pub struct VerifiedModule {
 impl VerifiedModule {
     /// What the verifier learned of each function, by index.
     pub fn facts(&self) -> &[FunctionFacts] {
-        &self.facts
+        &self.0.facts
     }
 
     /// The module itself.
     pub fn into_module(self) -> Module {
-        self.module
+        Arc::try_unwrap(self.0).map_or_else(|shared| shared.module.clone(), |own| own.module)
+    }
+
+    /// Whether two are the same module, not only equal ones.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -84,7 +94,7 @@ impl Deref for VerifiedModule {
     type Target = Module;
 
     fn deref(&self) -> &Module {
-        &self.module
+        &self.0.module
     }
 }
 
@@ -106,7 +116,7 @@ pub fn verify(module: Module) -> Result<VerifiedModule, Vec<VerifyError>> {
         }
     }
     if errors.is_empty() {
-        Ok(VerifiedModule { module, facts })
+        Ok(VerifiedModule(Arc::new(Verified { module, facts })))
     } else {
         Err(errors)
     }
