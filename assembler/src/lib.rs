@@ -119,3 +119,8 @@ fn assemble_spanned(text: &str, options: &AssembleOptions) -> Result<Module, Vec
     }
     lower::lower(text, &statements, options).finish_spanned()
 }
+
+/// The programs of the page on embedding are compiled and run as examples of this documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/embedding.md")]
+mod embedding_page {}

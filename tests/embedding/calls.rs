@@ -66,7 +66,7 @@ fn typed_functions_take_and_give_rust_types() {
         let split = split.expect("classes keep their own order");
         let (low, high, text, twice) = split.call(&mut vm, (9, b"ab")).expect("it runs");
         assert_eq!((low, high, text.as_slice()), (4, 5, &b"ab"[..]));
-        assert_eq!(vm.text(&twice), Ok(&b"abab"[..]));
+        assert_eq!(vm.bytes(&twice), Ok(&b"abab"[..]));
     }
 }
 
@@ -200,7 +200,7 @@ fn values_without_types_go_in_and_come_out() {
         panic!("{values:?}");
     };
     assert_eq!(vm.is_same(same, &text), Ok(true));
-    assert_eq!(vm.text(twice), Ok(&b"xx"[..]));
+    assert_eq!(vm.bytes(twice), Ok(&b"xx"[..]));
     let half = vm.function("half").expect("the function");
     let bits = 0.5_f64.to_bits() as i64;
     assert_eq!(

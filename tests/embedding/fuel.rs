@@ -51,7 +51,7 @@ fn build_in_steps(vm: &mut vm::Vm, n: i64, fuel: u64) -> (Outcome, u64) {
                 n_pauses += 1;
                 // Whatever is done between does not matter to the run.
                 let text = vm.new_text("between").expect("there is memory");
-                assert_eq!(vm.text(&text), Ok(&b"between"[..]));
+                assert_eq!(vm.bytes(&text), Ok(&b"between"[..]));
                 progress = vm.resume(fuel).expect("it goes on");
             }
         }

@@ -61,8 +61,8 @@ fn every_kind_of_object_reads_as_it_was_made() {
         for (root, kind) in kinds {
             assert_eq!(vm.kind(root), Ok(kind));
         }
-        assert_eq!(vm.text(&text), Ok("tëxt".as_bytes()));
-        assert_eq!(vm.text(&bytes), Ok(&[0, 255, 7][..]));
+        assert_eq!(vm.bytes(&text), Ok("tëxt".as_bytes()));
+        assert_eq!(vm.bytes(&bytes), Ok(&[0, 255, 7][..]));
         assert_eq!(vm.ints(&ints), Ok(&[1, -2][..]));
         assert_eq!(vm.ints(&record), Ok(&[i64::MIN, 1][..]));
         assert_eq!(vm.floats(&floats), Ok(&[0.5, f64::MAX][..]));
@@ -70,7 +70,7 @@ fn every_kind_of_object_reads_as_it_was_made() {
         assert_eq!(vm.is_same(&elements[0], &elements[2]), Ok(true));
         let fields = vm.refs(&record).expect("a record");
         assert_eq!(vm.kind(&fields[1]), Ok(Kind::Immediate(-7)));
-        assert_eq!(vm.text(&fields[2]), Ok("tëxt".as_bytes()));
+        assert_eq!(vm.bytes(&fields[2]), Ok("tëxt".as_bytes()));
     }
 }
 
@@ -80,7 +80,7 @@ fn what_makes_no_sense_is_an_error() {
     let text = vm.new_text("text").expect("there is memory");
     let record = vm.new_record(1, &[&text], &[5]).expect("there is memory");
     let wrong = |wanted, found| ObjectError::WrongKind { wanted, found };
-    assert_eq!(vm.text(&record), Err(wrong("a string", "a record")));
+    assert_eq!(vm.bytes(&record), Err(wrong("a string", "a record")));
     assert_eq!(
         vm.ints(&text),
         Err(wrong("an object with integers", "a string"))
@@ -207,14 +207,14 @@ fn what_a_failed_heap_has_lost_is_an_error_and_nothing_else() {
             ..
         })
     ));
-    assert!(matches!(vm.text(&old), Err(ObjectError::OutOfMemory(_))));
+    assert!(matches!(vm.bytes(&old), Err(ObjectError::OutOfMemory(_))));
     let new = vm.new_text("new").expect("the heap is renewed");
-    assert_eq!(vm.text(&new), Ok(&b"new"[..]));
-    assert_eq!(vm.text(&old), Err(ObjectError::Root(RootError::Lost)));
+    assert_eq!(vm.bytes(&new), Ok(&b"new"[..]));
+    assert_eq!(vm.bytes(&old), Err(ObjectError::Root(RootError::Lost)));
     let fields = vm.new_record(1, &[&old], &[]);
     assert_eq!(fields, Err(ObjectError::Root(RootError::Lost)));
     drop(old);
-    assert_eq!(vm.text(&new), Ok(&b"new"[..]), "it was another's slot");
+    assert_eq!(vm.bytes(&new), Ok(&b"new"[..]), "it was another's slot");
     let huge = vm.new_int_array(&vec![0; 2 << 20]);
     assert!(matches!(huge, Err(ObjectError::OutOfMemory(_))));
 }
@@ -233,7 +233,7 @@ fn an_interrupt_between_runs_spares_objects_and_ends_the_next_run() {
             ..
         })
     ));
-    assert_eq!(vm.text(&text), Ok(&b"spared"[..]));
+    assert_eq!(vm.bytes(&text), Ok(&b"spared"[..]));
     assert_eq!(vm.call(churn, &[10]), Ok(Outcome::Returned(vec![])));
     let _: Interrupt = vm.interrupt();
 }

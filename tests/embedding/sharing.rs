@@ -103,7 +103,7 @@ fn a_machine_goes_on_in_another_thread_with_what_it_holds() {
     })
     .join()
     .expect("no panic");
-    assert_eq!(vm.text(&text), Ok(&b"handed over"[..]));
+    assert_eq!(vm.bytes(&text), Ok(&b"handed over"[..]));
     assert_eq!(vm.run(), Ok(Outcome::Returned(vec![])));
 }
 
@@ -117,7 +117,7 @@ fn constants_outlive_the_program_that_made_them() {
     let first = name.call(&mut vm, ()).expect("it runs");
     let second = name.call(&mut vm, ()).expect("it runs");
     assert_eq!(vm.is_same(&first, &second), Ok(true), "one object");
-    assert_eq!(vm.text(&first), Ok(&b"a constant"[..]));
+    assert_eq!(vm.bytes(&first), Ok(&b"a constant"[..]));
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub enum Value {
 ///     assert_eq!(machine.kind(&record)?, Kind::Record(7));
 ///     assert_eq!(machine.ints(&record)?, [3, -4]);
 ///     let field = machine.get_ref(&record, 0)?;
-///     assert_eq!(machine.text(&field)?, b"pear");
+///     assert_eq!(machine.bytes(&field)?, b"pear");
 ///     Ok(())
 /// }
 /// ```
@@ -293,7 +293,7 @@ pub trait Access: Reach {
     ///
     /// # Errors
     /// As for [`Access::kind`], or when it is something else.
-    fn text(&self, root: &Root) -> Result<&[u8], ObjectError> {
+    fn bytes(&self, root: &Root) -> Result<&[u8], ObjectError> {
         let (_, word) = word(self, root)?;
         // SAFETY: as for `kind`; only methods that borrow the machine mutably allocate.
         unsafe { look::bytes(word) }
@@ -302,7 +302,7 @@ pub trait Access: Reach {
     /// The integers of a record or closure, or the elements of an array of integers.
     ///
     /// # Errors
-    /// As for [`Access::text`].
+    /// As for [`Access::bytes`].
     fn ints(&self, root: &Root) -> Result<&[i64], ObjectError> {
         let kinds = [
             ObjectKind::Record,
@@ -310,17 +310,17 @@ pub trait Access: Reach {
             ObjectKind::IntArray,
         ];
         let (_, object) = object(self, root, &kinds, "an object with integers")?;
-        // SAFETY: as for `text`.
+        // SAFETY: as for `bytes`.
         Ok(unsafe { object.raw() })
     }
 
     /// The elements of an array of doubles.
     ///
     /// # Errors
-    /// As for [`Access::text`].
+    /// As for [`Access::bytes`].
     fn floats(&self, root: &Root) -> Result<&[f64], ObjectError> {
         let (_, object) = object(self, root, &[ObjectKind::FloatArray], "an array of doubles")?;
-        // SAFETY: as for `text`; a double's bits are as wide as an integer, and any are valid.
+        // SAFETY: as for `bytes`; a double's bits are as wide as an integer, and any are valid.
         Ok(unsafe {
             let raw = object.raw();
             std::slice::from_raw_parts(raw.as_ptr().cast(), raw.len())
@@ -330,7 +330,7 @@ pub trait Access: Reach {
     /// How many references a record, a closure or an array of references has.
     ///
     /// # Errors
-    /// As for [`Access::text`].
+    /// As for [`Access::bytes`].
     fn n_refs(&self, root: &Root) -> Result<usize, ObjectError> {
         let (_, object) = object(self, root, &WITH_REFS, "an object with references")?;
         Ok(object.shape.n_refs)
@@ -339,7 +339,7 @@ pub trait Access: Reach {
     /// A reference of a record, a closure or an array of references.
     ///
     /// # Errors
-    /// As for [`Access::text`], or when there is none of this index.
+    /// As for [`Access::bytes`], or when there is none of this index.
     fn get_ref(&mut self, root: &Root, index: usize) -> Result<Root, ObjectError> {
         let (ctx, object) = object(self, root, &WITH_REFS, "an object with references")?;
         let slot = object.ref_slot(index).ok_or(ObjectError::NoField(index))?;
@@ -350,7 +350,7 @@ pub trait Access: Reach {
     /// All references of a record, a closure or an array of references.
     ///
     /// # Errors
-    /// As for [`Access::text`].
+    /// As for [`Access::bytes`].
     fn refs(&mut self, root: &Root) -> Result<Vec<Root>, ObjectError> {
         let n_refs = self.n_refs(root)?;
         (0..n_refs).map(|index| self.get_ref(root, index)).collect()

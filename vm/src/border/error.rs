@@ -27,7 +27,9 @@ pub enum Progress {
 }
 
 /// How a run ended that did not end well. The machine can be used again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Two are equal that say the same, whichever object was raised: it is one of another run.
+#[derive(Clone, Debug)]
 pub enum RunError {
     /// Nobody handled an exception.
     Uncaught {
@@ -54,6 +56,45 @@ pub enum RunError {
     /// The call makes no sense.
     Call(CallError),
 }
+
+impl PartialEq for RunError {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Uncaught {
+                    exception,
+                    object: _,
+                    denied,
+                    message,
+                    backtrace,
+                },
+                Self::Uncaught {
+                    exception: its_exception,
+                    object: _,
+                    denied: its_denied,
+                    message: its_message,
+                    backtrace: its_backtrace,
+                },
+            ) => {
+                exception == its_exception
+                    && (denied, message) == (its_denied, its_message)
+                    && backtrace == its_backtrace
+            }
+            (
+                Self::Trap { trap, backtrace },
+                Self::Trap {
+                    trap: its_trap,
+                    backtrace: its_backtrace,
+                },
+            ) => trap == its_trap && backtrace == its_backtrace,
+            (Self::Exit(code), Self::Exit(its_code)) => code == its_code,
+            (Self::Call(error), Self::Call(its_error)) => error == its_error,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for RunError {}
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -55,8 +55,8 @@ impl Vm {
     }
 
     /// Calls a function that takes integers only, by its index in the module, and gives the
-    /// integers that it returns. [`Access::typed`](crate::Access::typed) and [`Access::invoke`](crate::Access::invoke) are for functions that
-    /// take or give anything else.
+    /// integers that it returns. [`Access::typed`](crate::Access::typed) and
+    /// [`Access::invoke`](crate::Access::invoke) are for functions that take or give anything else.
     ///
     /// # Errors
     /// As for [`Vm::run`], and [`RunError::Call`] when the function cannot be called like this.
