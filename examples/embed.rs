@@ -99,7 +99,7 @@ pub(crate) fn run(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
             let (program, total) = (program.clone(), total.clone());
             thread::spawn(move || {
                 let mut vm = machine(&program).map_err(|error| error.to_string())?;
-                let order = order(&mut vm, "thread", &vec![100 * n; 10]);
+                let order = order(&mut vm, "thread", &[100 * n; 10]);
                 let order = order.map_err(|error| error.to_string())?;
                 let sum = total.call(&mut vm, (order,));
                 sum.map_err(|error| error.to_string())

@@ -5,9 +5,11 @@ mod support;
 use std::sync::Arc;
 use std::thread;
 
+use profiler::memory::MemoryTeam;
 use profiler::{Kind, KindSet, Profile, ProfileData, ProfileInUse, Rate, SourceMap, Style};
 use support::{is_stressed, machine, module_of, verified};
 use vm::host::{HostIo, Hosts};
+use vm::memprof::MemprofConfig;
 use vm::{Unit, Vm, VmConfig, VmError};
 
 const THREADS: u64 = 3;
@@ -265,5 +267,46 @@ fn machines_that_join_a_profile_are_in_its_total_once() {
         // Those of the phases are in units of their own, and a tick may come at either end.
         assert!(sum(&total, Kind::Time) <= ticks);
         assert_eq!(calls(profile.data(), &sources, "spin"), 20 * 501, "its own");
+    }
+}
+
+/// A memory profile that machines on several threads have joined has each machine's figures once.
+#[test]
+fn machines_that_join_a_memory_profile_are_in_its_total_once() {
+    for (census, rate) in [(true, None), (false, Some(1.0)), (true, Some(0.01))] {
+        let team = MemoryTeam::new("threads");
+        let config = || VmConfig {
+            census,
+            sampling: rate.map(|rate| MemprofConfig {
+                rate,
+                ..MemprofConfig::default()
+            }),
+            memory_team: Some(team.clone()),
+            ..VmConfig::default()
+        };
+        let run = |rounds: i64| {
+            let mut vm = machine(PROGRAM, config());
+            let work = vm.module().function_named("work").expect("the function");
+            vm.call(work, &[rounds]).expect("the program ends well");
+            // What is handed in twice counts once.
+            vm.hand_in_memory();
+            vm.call(work, &[rounds]).expect("the program ends well");
+            vm.hand_in_memory();
+            vm.allocated_bytes()
+        };
+        assert!(team.total().expect("nobody yet").is_none());
+        let allocated: u64 = thread::scope(|scope| {
+            let threads = (1..=4).map(|rounds| scope.spawn(move || run(rounds)));
+            let threads: Vec<_> = threads.collect();
+            let allocated = threads.into_iter().map(|thread| thread.join());
+            allocated.map(|bytes| bytes.expect("no panic")).sum()
+        });
+        let total = team.total().expect("of one program").expect("four members");
+        assert_eq!(total.header.allocated_bytes, allocated);
+        if census {
+            let heap = total.heap.expect("exact figures");
+            let charged: u64 = heap.sources.iter().map(|row| row.allocated_bytes).sum();
+            assert_eq!(charged, allocated);
+        }
     }
 }

@@ -161,3 +161,46 @@ fn what_cannot_be_linked_is_named_with_both_signatures() {
     assert_eq!(error.to_string(), text);
     assert_eq!(error.source().expect("why").to_string(), text);
 }
+
+/// The memory of stacks is kept for the next machine, which must not see what was there.
+#[test]
+fn a_machine_sees_nothing_of_those_before() {
+    let text = "
+        host look()
+        fun deep(n: i, secret: i) {
+            jeq n, 0, done
+            copy = new 1, [], [secret]
+            n = sub n, 1
+            call deep(n, secret)
+            p = ld_i copy, 0
+        done:
+            ret
+        }
+        export fun leave(secret: i) {
+            n = 40
+            call deep(n, secret)
+            ret
+        }
+        export fun see() {
+            call look()
+            ret
+        }
+        fun main() {
+            ret
+        }";
+    let program = Program::new(verified(text));
+    for secret in 1..20 {
+        let mut hosts = quiet();
+        hosts.offer("look", Signature::default(), |call| {
+            let (ints, refs) = (call.caller_ints(255), call.caller_refs(255, 10));
+            assert!(ints.iter().all(|&int| int == 0), "{ints:?}");
+            assert_eq!(refs.objects, [], "{refs:?}");
+            Ok(())
+        });
+        let mut vm = Vm::new(&program, hosts, VmConfig::default()).expect("a machine");
+        let see = vm.typed::<(), ()>("see").expect("it fits");
+        let leave = vm.typed::<(i64,), ()>("leave").expect("it fits");
+        see.call(&mut vm, ()).expect("nothing is there");
+        leave.call(&mut vm, (secret << 40,)).expect("it runs");
+    }
+}

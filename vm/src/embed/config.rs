@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use profiler::memory::MemoryTeam;
 use profiler::{Profile, ProfileInUse};
 
 use crate::heap::{HeapConfig, OutOfMemory};
@@ -31,6 +32,11 @@ pub struct VmConfig {
     pub census: bool,
     /// How allocations are sampled for [`Vm::memory_file`](crate::Vm::memory_file), if they are.
     pub sampling: Option<MemprofConfig>,
+    /// The memory profile that this machine joins with the figures that `census` and `sampling` ask
+    /// for. It hands them in when it is dropped, and by
+    /// [`Vm::hand_in_memory`](crate::Vm::hand_in_memory). Members sample other words, though they
+    /// have the same seed.
+    pub memory_team: Option<MemoryTeam>,
 }
 
 impl Default for VmConfig {
@@ -43,6 +49,7 @@ impl Default for VmConfig {
             fuses: true,
             census: false,
             sampling: None,
+            memory_team: None,
         }
     }
 }

@@ -26,6 +26,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
+use profiler::memory::{MemorySeat, MemoryTeam};
 use profiler::{CurrentCell, Kind, Node, Profile, Rate, SourceId};
 
 use crate::border::RunError;
@@ -40,6 +41,9 @@ use crate::memprof::Memprof;
 use crate::units::Units;
 use crate::verify::VerifiedModule;
 use run::Paused;
+
+/// What the seeds of two machines differ by that have joined a memory profile one after the other.
+const SEED_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A machine with a loaded program.
 ///
@@ -59,6 +63,8 @@ pub struct Vm {
     sink: Box<Node>,
     tick_rate: Option<Rate>,
     paused: Option<Paused>,
+    /// The machine's place in the memory profile that it has joined.
+    seat: Option<MemorySeat>,
     /// Owns code that machines share.
     _shared: Program,
 }
@@ -99,6 +105,12 @@ impl Vm {
             if !profile.kinds().contains(Kind::Alloc) {
                 return Err(VmError::NoAllocation);
             }
+        }
+        let seat = config.memory_team.as_ref().map(MemoryTeam::join);
+        if let (Some(seat), Some(sampling)) = (&seat, &mut config.sampling) {
+            sampling.seed = sampling
+                .seed
+                .wrapping_add(seat.number().wrapping_mul(SEED_STEP));
         }
         let claim = config.profile.as_ref().map(Profile::claim).transpose()?;
         hosts.bind(&module.hosts)?;
@@ -181,6 +193,7 @@ impl Vm {
             sink,
             tick_rate: None,
             paused: None,
+            seat,
             _shared: shared,
         };
         vm.publish_sink();
@@ -274,6 +287,12 @@ impl Vm {
     /// A place in the program as `function (file:line)`, for backtraces.
     pub fn describe(&self, location: Location) -> String {
         self.program.describe(location)
+    }
+}
+
+impl Drop for Vm {
+    fn drop(&mut self) {
+        self.hand_in_memory();
     }
 }
 

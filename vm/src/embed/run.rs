@@ -76,9 +76,9 @@ impl Vm {
     }
 
     /// As [`Vm::call`], with a budget for this call. When the fuel is used up, the run is
-    /// [`Progress::Paused`]: [`Vm::resume`] goes on with the run, and any other call gives it up. An
-    /// op that takes much fuel is finished first, and its fuel is owed. A run cannot pause while a
-    /// host function calls back: there it ends with [`Trap::OutOfFuel`](crate::Trap::OutOfFuel).
+    /// [`Progress::Paused`]: [`Vm::resume`] goes on with the run, and any other call gives it up.
+    /// An op that takes much fuel is finished first, and its fuel is owed. A run cannot pause while
+    /// a host function calls back: there it ends with [`Trap::OutOfFuel`](crate::Trap::OutOfFuel).
     ///
     /// # Errors
     /// As for [`Vm::call`], or when the machine counts no fuel.
