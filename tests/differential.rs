@@ -442,6 +442,7 @@ fn compare(
                 rate: 0.01,
                 ..config
             }),
+        memory_team: None,
     };
     let (output, errors) = (Shared::default(), Shared::default());
     let io = HostIo::new(
