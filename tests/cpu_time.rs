@@ -3,10 +3,9 @@
 
 mod support;
 
-use std::cell::{Cell, OnceCell};
+use crate::support::lock::Lock;
 use std::path::Path;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use profiler::mlmon::Mlmon;
@@ -95,7 +94,7 @@ fn machine(style: Style, file: &Path) -> Vm {
         manual.advance(Duration::from_micros(n * us));
         Ok(())
     });
-    let asked: Rc<OnceCell<Interrupt>> = Rc::default();
+    let asked: Arc<OnceLock<Interrupt>> = Arc::default();
     let asks = asked.clone();
     hosts.offer("look", Signature::default(), move |_| {
         asks.get().expect("a machine").snapshot();
@@ -166,7 +165,7 @@ fn each_unit_has_the_time_in_which_it_was_current() {
 fn a_snapshot_has_the_time_up_to_it() {
     let mut vm = machine(Style::Current, Path::new(""));
     let sources = vm.module().source_map();
-    let seen = Rc::new(Cell::new(0));
+    let seen = Arc::new(Lock::new(0));
     let sees = seen.clone();
     vm.on_snapshot(move |snapshot| {
         let data = snapshot.data().expect("a profile");

@@ -7,9 +7,8 @@
 mod reference;
 mod support;
 
-use std::cell::RefCell;
+use crate::support::lock::Lock;
 use std::io::Write;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use assembler::{AssembleOptions, OptLevel, TailCalls, assemble, print};
@@ -76,7 +75,7 @@ impl Way {
 
 /// Output that can be read after the machine is gone.
 #[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
+struct Shared(Arc<Lock<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -444,6 +443,7 @@ fn compare(
                 rate: 0.01,
                 ..config
             }),
+        memory_team: None,
     };
     let (output, errors) = (Shared::default(), Shared::default());
     let io = HostIo::new(

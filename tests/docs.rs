@@ -319,12 +319,12 @@ fn check_shown(name: &str, here: &str) {
 
 /// The Rust of the page on memory is the body of this function.
 fn the_memory_pages_rust(vm: &mut vm::Vm) -> Result<u64, Box<dyn Error>> {
-    use std::cell::Cell;
-    use std::rc::Rc;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
     use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
 
-    struct Survivors(Rc<Cell<u64>>);
+    struct Survivors(Arc<AtomicU64>);
 
     impl Tracker for Survivors {
         fn alloc_minor(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
@@ -334,14 +334,14 @@ fn the_memory_pages_rust(vm: &mut vm::Vm) -> Result<u64, Box<dyn Error>> {
             None
         }
         fn promote(&mut self, words: u64, _: &GcEvent) -> Option<u64> {
-            self.0.set(self.0.get() + words);
+            self.0.fetch_add(words, Relaxed);
             None
         }
         fn dealloc_minor(&mut self, _: u64, _: &GcEvent) {}
         fn dealloc_major(&mut self, _: u64, _: &GcEvent) {}
     }
 
-    let words = Rc::new(Cell::new(0));
+    let words = Arc::new(AtomicU64::new(0));
     let config = MemprofConfig {
         rate: 1.0,
         ..MemprofConfig::default()
@@ -352,7 +352,7 @@ fn the_memory_pages_rust(vm: &mut vm::Vm) -> Result<u64, Box<dyn Error>> {
     vm.memprof_discard(profile)?;
 
     assert!(outcome.is_ok());
-    Ok(words.get())
+    Ok(words.load(Relaxed))
 }
 
 #[test]

@@ -7,11 +7,10 @@
 mod reference;
 mod support;
 
-use std::cell::RefCell;
+use crate::support::lock::Lock;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -34,7 +33,7 @@ const KINDS: [Kind; 2] = [Kind::Alloc, Kind::Count];
 
 /// Output that can be read after the machine is gone.
 #[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
+struct Shared(Arc<Lock<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

@@ -2,8 +2,8 @@
 
 mod support;
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use crate::support::lock::Lock;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use profiler::Kind;
@@ -311,7 +311,7 @@ fn call_stacks_are_whole_after_all_profiles_were_discarded() {
 }
 
 /// A host function without parameters and results, by its name.
-type Offered = (&'static str, Box<dyn Fn(&mut HostCall)>);
+type Offered = (&'static str, Box<dyn Fn(&mut HostCall) + Send>);
 
 /// Hosts of these functions without parameters and results, besides the standard ones.
 fn hosts_with(functions: Vec<Offered>) -> Hosts {
@@ -378,7 +378,7 @@ fn callbacks_of_a_snapshot_come_before_the_call_that_it_is_taken_at() {
             ret
         }";
     let interrupt = Interrupt::new();
-    let told = Rc::new(RefCell::new(Vec::new()));
+    let told = Arc::new(Lock::new(Vec::new()));
     let tell = |name: &'static str| -> Offered {
         let told = told.clone();
         (name, Box::new(move |_| told.borrow_mut().push(name)))

@@ -4,9 +4,10 @@
 
 mod support;
 
+use crate::support::lock::Lock;
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::cell::Cell;
+use std::sync::Arc;
 
 use vm::host::{HostIo, Hosts};
 use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
@@ -86,7 +87,7 @@ struct Counts {
     n_died: u64,
 }
 
-struct Counter(Rc<RefCell<Counts>>);
+struct Counter(Arc<Lock<Counts>>);
 
 impl Tracker for Counter {
     fn alloc_minor(&mut self, _: &AllocInfo<'_>) -> Option<u64> {
@@ -128,9 +129,9 @@ fn machine(text: &str) -> Vm {
 }
 
 /// A machine with a profile of every word, and what that has counted.
-fn profiled(text: &str) -> (Vm, Rc<RefCell<Counts>>) {
+fn profiled(text: &str) -> (Vm, Arc<Lock<Counts>>) {
     let mut vm = machine(text);
-    let counts = Rc::new(RefCell::new(Counts::default()));
+    let counts = Arc::new(Lock::new(Counts::default()));
     let config = MemprofConfig {
         rate: 1.0,
         ..MemprofConfig::default()

@@ -3,8 +3,7 @@
 
 mod support;
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use crate::support::lock::Lock;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -174,9 +173,9 @@ fn weather(style: Style) {
     let handled = handled();
     let before = handled.load(Relaxed);
     let wanted = campaign::size(N_HANDLED[0], N_HANDLED[1]);
-    let storm = RefCell::new(None);
-    let sent = Rc::new(Cell::new(0));
-    let (rounds, sends) = (Rc::new(Cell::new(0_u64)), sent.clone());
+    let storm = Lock::new(None);
+    let sent = Arc::new(Lock::new(0));
+    let (rounds, sends) = (Arc::new(Lock::new(0_u64)), sent.clone());
     let n_rounds = rounds.clone();
     let signature = Signature {
         int_results: 1,

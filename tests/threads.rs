@@ -5,9 +5,11 @@ mod support;
 use std::sync::Arc;
 use std::thread;
 
+use profiler::memory::MemoryTeam;
 use profiler::{Kind, KindSet, Profile, ProfileData, ProfileInUse, Rate, SourceMap, Style};
 use support::{is_stressed, machine, module_of, verified};
 use vm::host::{HostIo, Hosts};
+use vm::memprof::MemprofConfig;
 use vm::{Unit, Vm, VmConfig, VmError};
 
 const THREADS: u64 = 3;
@@ -208,4 +210,103 @@ fn machines_that_take_turns_with_a_profile_add_up_in_it() {
         thread::scope(|scope| scope.spawn(run).join().expect("no panic"));
     }
     assert_eq!(calls(profile.data(), &sources, "spin"), THREADS * 2 * 501);
+}
+
+/// A profile that machines on several threads have joined has all that they count, while they run
+/// and when they are gone.
+#[test]
+fn machines_that_join_a_profile_are_in_its_total_once() {
+    let module = module_of(PROGRAM);
+    let sources = module.source_map();
+    for style in [Style::Current, Style::Stack] {
+        let kinds: KindSet = "time,alloc,count".parse().expect("kinds");
+        let profile = Profile::new(kinds, sources.sources.len())
+            .with_hz(500)
+            .with_style(style);
+        let profile = Arc::new(profile);
+        let run = |member: Arc<Profile>| {
+            let config = VmConfig {
+                profile: Some(member),
+                ..VmConfig::default()
+            };
+            let mut vm = machine(PROGRAM, config);
+            let work = vm.module().function_named("work").expect("the function");
+            vm.call(work, &[20]).expect("the program ends well");
+            let phase = vm.unit(1).expect("the unit of the phase");
+            let data = vm.unit_data(phase).expect("a unit");
+            let phase = data.expect("a profile is taken").counts(Kind::Alloc);
+            let rate = vm.tick_rate().expect("a time profile is taken");
+            (vm.allocated_bytes() - phase.totals.total, rate.ticks)
+        };
+        let told: Vec<(u64, u64)> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS)
+                .map(|_| {
+                    let member = profile.join();
+                    scope.spawn(|| run(member))
+                })
+                .collect();
+            // To read meanwhile changes nothing.
+            while !threads.iter().all(|thread| thread.is_finished()) {
+                let counts = profile.total().counts(Kind::Count);
+                assert!(counts.totals.total <= (THREADS + 1) * 30_000);
+                thread::yield_now();
+            }
+            let told = threads.into_iter().map(|thread| thread.join());
+            told.map(|told| told.expect("no panic")).collect()
+        });
+        let own = run(profile.clone());
+        let total = profile.total();
+        assert_eq!(calls(&total, &sources, "spin"), (THREADS + 1) * 20 * 501);
+        let allocated: u64 = told.iter().chain([&own]).map(|one| one.0).sum();
+        assert_eq!(
+            total.counts(Kind::Alloc).totals.total,
+            allocated,
+            "{style:?}"
+        );
+        let ticks: u64 = told.iter().chain([&own]).map(|one| one.1).sum();
+        // Those of the phases are in units of their own, and a tick may come at either end.
+        assert!(sum(&total, Kind::Time) <= ticks);
+        assert_eq!(calls(profile.data(), &sources, "spin"), 20 * 501, "its own");
+    }
+}
+
+/// A memory profile that machines on several threads have joined has each machine's figures once.
+#[test]
+fn machines_that_join_a_memory_profile_are_in_its_total_once() {
+    for (census, rate) in [(true, None), (false, Some(1.0)), (true, Some(0.01))] {
+        let team = MemoryTeam::new("threads");
+        let config = || VmConfig {
+            census,
+            sampling: rate.map(|rate| MemprofConfig {
+                rate,
+                ..MemprofConfig::default()
+            }),
+            memory_team: Some(team.clone()),
+            ..VmConfig::default()
+        };
+        let run = |rounds: i64| {
+            let mut vm = machine(PROGRAM, config());
+            let work = vm.module().function_named("work").expect("the function");
+            vm.call(work, &[rounds]).expect("the program ends well");
+            // What is handed in twice counts once.
+            vm.hand_in_memory();
+            vm.call(work, &[rounds]).expect("the program ends well");
+            vm.hand_in_memory();
+            vm.allocated_bytes()
+        };
+        assert!(team.total().expect("nobody yet").is_none());
+        let allocated: u64 = thread::scope(|scope| {
+            let threads = (1..=4).map(|rounds| scope.spawn(move || run(rounds)));
+            let threads: Vec<_> = threads.collect();
+            let allocated = threads.into_iter().map(|thread| thread.join());
+            allocated.map(|bytes| bytes.expect("no panic")).sum()
+        });
+        let total = team.total().expect("of one program").expect("four members");
+        assert_eq!(total.header.allocated_bytes, allocated);
+        if census {
+            let heap = total.heap.expect("exact figures");
+            let charged: u64 = heap.sources.iter().map(|row| row.allocated_bytes).sum();
+            assert_eq!(charged, allocated);
+        }
+    }
 }

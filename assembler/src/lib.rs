@@ -175,3 +175,8 @@ fn assemble_spanned(
         watch(pass, &|| pass::print_between(program));
     })
 }
+
+/// The programs of the page on embedding are compiled and run as examples of this documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/embedding.md")]
+mod embedding_page {}

@@ -47,6 +47,7 @@ mod files;
 mod filter;
 mod kind;
 mod lines;
+mod members;
 pub mod memory;
 pub mod mlmon;
 mod node;

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::{fmt, io};
 
+use crate::members::{Counters, Members, Seat};
 use crate::{
     ContextConfig, Kind, KindSet, Node, ProfileData, SourceFilter, SourceId, SourceMap, Style,
     TickSource,
@@ -20,17 +21,19 @@ pub const DEFAULT_HZ: u32 = 100;
 /// Anybody may read a profile at any time, but only one VM at a time counts in it: a counter is
 /// loaded, added to and stored again, so two threads would lose each other's counts. A VM therefore
 /// [claims](Profile::claim) its profile, and a second one is refused. Machines on several threads
-/// take a profile each; [`ProfileData::absorb`] adds them up.
+/// [join](Profile::join) one profile, and [`Profile::total`] adds up what they have counted.
 #[derive(Debug)]
 pub struct Profile {
     kinds: KindSet,
     hz: u32,
     tick_source: TickSource,
-    data: ProfileData,
+    counters: Counters,
     /// For each source whether it is left out; empty if none is.
     left_out: Vec<bool>,
-    elided: Option<ProfileData>,
     is_claimed: AtomicBool,
+    pub(crate) members: Members,
+    /// The place in the profile that this one has joined.
+    seat: Option<Seat>,
 }
 
 impl Profile {
@@ -41,10 +44,14 @@ impl Profile {
             kinds,
             hz: DEFAULT_HZ,
             tick_source: TickSource::System,
-            data: ProfileData::new(n_sources),
+            counters: Counters {
+                data: Arc::new(ProfileData::new(n_sources)),
+                elided: None,
+            },
             left_out: Vec::new(),
-            elided: None,
             is_claimed: AtomicBool::new(false),
+            members: Members::default(),
+            seat: None,
         }
     }
 
@@ -59,6 +66,62 @@ impl Profile {
             .compare_exchange(false, true, Acquire, Relaxed);
         claimed.map_err(|_| ProfileInUse)?;
         Ok(ProfileClaim(Arc::clone(self)))
+    }
+
+    /// A profile of the same kinds, style and rate with counters of its own, for another VM: what
+    /// it counts is part of this one's [total](Profile::total), also when it is gone. A member of a
+    /// profile joins others to that.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::thread;
+    /// use profiler::{Kind, Profile, SourceId};
+    ///
+    /// let profile = Arc::new(Profile::new(Kind::Count.into(), 3));
+    /// let threads = [(); 4].map(|()| {
+    ///     let member = profile.join();
+    ///     thread::spawn(move || member.node(SourceId::MAIN).count_call())
+    /// });
+    /// for thread in threads {
+    ///     thread.join().expect("no panic");
+    /// }
+    /// assert_eq!(profile.total().counts(Kind::Count).totals.total, 4);
+    /// ```
+    pub fn join(self: &Arc<Profile>) -> Arc<Profile> {
+        let whole = match &self.seat {
+            Some(seat) => &seat.whole,
+            None => self,
+        };
+        let counters = self.counters.new_like();
+        Arc::new(Profile {
+            kinds: self.kinds,
+            hz: self.hz,
+            tick_source: self.tick_source.clone(),
+            left_out: self.left_out.clone(),
+            is_claimed: AtomicBool::new(false),
+            members: Members::default(),
+            seat: Some(Seat::take(Arc::clone(whole), &counters)),
+            counters,
+        })
+    }
+
+    /// What this profile and all that have joined it have counted until now, as a unit of its own.
+    /// Units that programs or embedders make besides a profile's own are not in it.
+    pub fn total(&self) -> ProfileData {
+        let sum = self.counters.data.new_like();
+        sum.absorb(&self.counters.data);
+        self.members.add_to(&sum, |member| Some(&member.data));
+        sum
+    }
+
+    /// As [`Profile::total`], of the frames that tail calls gave up; `None` if they are not
+    /// counted.
+    pub fn total_elided(&self) -> Option<ProfileData> {
+        let own = self.counters.elided.as_ref()?;
+        let sum = own.new_like();
+        sum.absorb(own);
+        self.members.add_to(&sum, |member| member.elided.as_deref());
+        Some(sum)
     }
 
     /// The same profile with another tick rate, in ticks per second of CPU time.
@@ -76,7 +139,7 @@ impl Profile {
 
     /// An empty profile like this one in another style.
     pub fn with_style(self, style: Style) -> Profile {
-        let config = self.data.context_config();
+        let config = self.counters.data.context_config();
         self.with_data(style, config)
     }
 
@@ -85,7 +148,7 @@ impl Profile {
     pub fn with_fold_recursion(self, fold_recursion: bool) -> Profile {
         let config = ContextConfig {
             fold_recursion,
-            ..self.data.context_config()
+            ..self.counters.data.context_config()
         };
         let style = self.style();
         self.with_data(style, config)
@@ -96,7 +159,7 @@ impl Profile {
     pub fn with_node_limit(self, node_limit: usize) -> Profile {
         let config = ContextConfig {
             node_limit,
-            ..self.data.context_config()
+            ..self.counters.data.context_config()
         };
         let style = self.style();
         self.with_data(style, config)
@@ -113,27 +176,35 @@ impl Profile {
         if !left_out.contains(&true) {
             left_out.clear();
         }
-        let (style, config) = (self.style(), self.data.context_config());
+        let (style, config) = (self.style(), self.counters.data.context_config());
         Profile { left_out, ..self }.with_data(style, config)
     }
 
     /// The same profile that also counts the frames that tail calls give up, for the sources of
     /// their functions, in a unit of its own.
     pub fn with_elided(self) -> Profile {
-        let elided = Some(ProfileData::new(self.data.nodes().len()));
-        Profile { elided, ..self }
+        let elided = ProfileData::new(self.counters.data.nodes().len());
+        let counters = Counters {
+            elided: Some(Arc::new(elided)),
+            ..self.counters
+        };
+        Profile { counters, ..self }
     }
 
     fn with_data(self, style: Style, config: ContextConfig) -> Profile {
         let has_contexts = style == Style::Stack || !self.left_out.is_empty();
-        let n_sources = self.data.nodes().len();
+        let n_sources = self.counters.data.nodes().len();
         let data = ProfileData::with_contexts(n_sources, style, config, has_contexts);
-        Profile { data, ..self }
+        let counters = Counters {
+            data: Arc::new(data),
+            ..self.counters
+        };
+        Profile { counters, ..self }
     }
 
     /// The style of the unit in use: for whom it counts.
     pub fn style(&self) -> Style {
-        self.data.style()
+        self.counters.data.style()
     }
 
     /// Whom code of `source` is charged to: `source` itself, or [`SourceId::CALLER`] if it is left
@@ -163,36 +234,31 @@ impl Profile {
 
     /// The unit of profile data in use.
     pub fn data(&self) -> &ProfileData {
-        &self.data
+        &self.counters.data
     }
 
     /// The frames that tail calls gave up, as counts of calls; `None` if they are not counted. It
     /// is the same whichever unit is in use.
     pub fn elided(&self) -> Option<&ProfileData> {
-        self.elided.as_ref()
-    }
-
-    /// Uses another unit from now on and returns the one that was in use. Whoever has published a
-    /// node of the old unit must publish one of the new unit before dropping the old one.
-    pub fn set_data(&mut self, data: ProfileData) -> ProfileData {
-        std::mem::replace(&mut self.data, data)
+        self.counters.elided.as_deref()
     }
 
     /// The node of `source` in the unit in use (see [`ProfileData::node`]).
     #[inline]
     pub fn node(&self, source: SourceId) -> &Node {
-        self.data.node(source)
+        self.counters.data.node(source)
     }
 
     /// The node of `<gc>` in the unit in use. In stack style this is only for collections outside
     /// of the program; others are charged to `<gc>` entered from the context that is current.
     #[inline]
     pub fn gc_node(&self) -> &Node {
-        self.data.node(SourceId::GC)
+        self.counters.data.node(SourceId::GC)
     }
 
-    /// Writes one kind of the unit in use to an `mlmon.out` at `path`, which is replaced as a
-    /// whole or not at all (see [`Mlmon::write_file`](crate::mlmon::Mlmon::write_file)).
+    /// Writes one kind of the [total](Profile::total) to an `mlmon.out` at `path`, which is
+    /// replaced as a whole or not at all
+    /// (see [`Mlmon::write_file`](crate::mlmon::Mlmon::write_file)).
     ///
     /// # Errors
     /// Those of the file system, and `InvalidInput` if the profile does not keep `kind` or was
@@ -202,7 +268,7 @@ impl Profile {
             let text = format!("the run does not profile {kind}: use --profile {kind}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        self.data.write(kind, map, path)
+        self.total().write(kind, map, path)
     }
 }
 
@@ -231,8 +297,7 @@ pub struct ProfileInUse;
 impl fmt::Display for ProfileInUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "another machine counts in this profile: make one for each, and add them up with \
-             `ProfileData::absorb`",
+            "another machine counts in this profile: let this one join it with `Profile::join`",
         )
     }
 }
@@ -285,12 +350,31 @@ mod tests {
     }
 
     #[test]
-    fn switching_units_keeps_both() {
-        let mut profile = Profile::new(Kind::Count.into(), 3);
-        profile.node(SourceId::MAIN).count_call();
-        let first = profile.set_data(ProfileData::new(3));
-        assert_eq!(first.counts(Kind::Count).totals.total, 1);
-        assert_eq!(profile.data().counts(Kind::Count).totals.total, 0);
+    fn members_count_by_themselves_and_are_in_the_total_once() {
+        for style in [Style::Current, Style::Stack] {
+            let profile = Profile::new(Kind::Count.into(), 4).with_style(style);
+            let profile = Arc::new(profile.with_elided());
+            let total = || profile.total().counts(Kind::Count).totals.total;
+            let count = |profile: &Profile| profile.node(SourceId(3)).count_call();
+            count(&profile);
+            let first = profile.join();
+            let second = first.join();
+            let claims = [&profile, &first, &second].map(|one| one.claim().expect("its own"));
+            count(&first);
+            count(&second);
+            assert_eq!(total(), 3);
+            assert_eq!(first.data().counts(Kind::Count).totals.total, 1);
+            drop((claims, first));
+            assert_eq!(total(), 3, "whoever leaves stays in the sum");
+            count(&second);
+            let elided = second.elided().expect("frames are counted");
+            elided.node(SourceId(3)).count_call();
+            let elided = || profile.total_elided().expect("frames are counted");
+            assert_eq!(elided().counts(Kind::Count).totals.total, 1);
+            drop(second);
+            assert_eq!(elided().counts(Kind::Count).totals.total, 1);
+            assert_eq!((total(), total()), (4, 4), "to look changes nothing");
+        }
     }
 
     #[test]

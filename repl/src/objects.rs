@@ -1,24 +1,24 @@
 //! Counting objects: a memory profile that samples every word, and so every object.
 
-use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use vm::Vm;
 use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
 
 /// How many objects a machine has allocated since it was asked to count.
 #[derive(Debug)]
-pub(crate) struct ObjectCount(Rc<Cell<u64>>);
+pub(crate) struct ObjectCount(Arc<AtomicU64>);
 
 impl ObjectCount {
     pub(crate) fn get(&self) -> u64 {
-        self.0.get()
+        self.0.load(Relaxed)
     }
 }
 
 /// Lets a machine count the objects that it allocates.
 pub(crate) fn count_objects(vm: &mut Vm) -> Result<ObjectCount, String> {
-    let count = Rc::new(Cell::new(0));
+    let count = Arc::new(AtomicU64::new(0));
     let config = MemprofConfig {
         rate: 1.0,
         callstack_size: Some(0),
@@ -30,11 +30,11 @@ pub(crate) fn count_objects(vm: &mut Vm) -> Result<ObjectCount, String> {
     Ok(ObjectCount(count))
 }
 
-struct Counter(Rc<Cell<u64>>);
+struct Counter(Arc<AtomicU64>);
 
 impl Counter {
     fn count(&self) -> Option<u64> {
-        self.0.set(self.0.get() + 1);
+        self.0.fetch_add(1, Relaxed);
         // Nothing more is to be heard of the object.
         None
     }

@@ -1,7 +1,6 @@
 //! Looking what is alive is no work of the program.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use crate::support::lock::Lock;
 use std::sync::Arc;
 
 use profiler::memory::MemoryFile;
@@ -85,7 +84,7 @@ next:
 /// The profile at the end of a run, and those of snapshots as often as can be.
 fn with_snapshots(n_snapshots: usize) -> (MemoryFile, Vec<MemoryFile>) {
     let mut vm = machine_of(ROUNDS, counted());
-    let files = Rc::new(RefCell::new(Vec::new()));
+    let files = Arc::new(Lock::new(Vec::new()));
     let (kept, interrupt) = (files.clone(), vm.interrupt());
     vm.on_snapshot(move |snapshot| {
         let mut files = kept.borrow_mut();

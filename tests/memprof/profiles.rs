@@ -214,7 +214,7 @@ fn a_tracker_that_does_not_want_a_block_hears_of_it_no_more() {
     for (wants_young, wants_promoted, events) in
         [(false, true, "a"), (true, false, "ap"), (true, true, "apD")]
     {
-        let log = std::rc::Rc::new(std::cell::RefCell::new(String::new()));
+        let log = std::sync::Arc::new(crate::support::lock::Lock::new(String::new()));
         let choosy = Choosy {
             log: log.clone(),
             wants_young,
@@ -242,7 +242,7 @@ fun main() { ret }
 "#;
 
 struct Choosy {
-    log: std::rc::Rc<std::cell::RefCell<String>>,
+    log: std::sync::Arc<crate::support::lock::Lock<String>>,
     wants_young: bool,
     wants_promoted: bool,
 }

@@ -3,10 +3,9 @@
 //!
 //! `TALLY_CAMPAIGN=long` tries many more programs.
 
-use std::cell::RefCell;
+use crate::support::lock::Lock;
 use std::collections::HashMap;
 use std::io::Write;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use profiler::{Kind, Profile, Style};
@@ -26,7 +25,7 @@ const FUEL: u64 = 60_000;
 
 /// Output that can be read after the machine is gone.
 #[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
+struct Shared(Arc<Lock<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -43,7 +42,7 @@ impl Write for Shared {
 type Samples = HashMap<u64, (u64, Vec<StackFrame>)>;
 
 /// Keeps all samples, and every other block to its end.
-struct Keeper(Rc<RefCell<Samples>>);
+struct Keeper(Arc<Lock<Samples>>);
 
 impl Keeper {
     fn keep(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
@@ -177,8 +176,8 @@ fn run(module: &VerifiedModule, way: Way, rates: &[f64], call_lines: bool) -> (S
     (seen, samples)
 }
 
-fn keep(vm: &mut Vm, rate: f64, call_lines: bool) -> Rc<RefCell<Samples>> {
-    let samples = Rc::new(RefCell::new(Samples::new()));
+fn keep(vm: &mut Vm, rate: f64, call_lines: bool) -> Arc<Lock<Samples>> {
+    let samples = Arc::new(Lock::new(Samples::new()));
     let config = MemprofConfig {
         rate,
         call_lines,

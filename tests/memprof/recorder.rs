@@ -1,7 +1,7 @@
 //! A tracker that writes down what it hears.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use crate::support::lock::Lock;
+use std::sync::Arc;
 
 use vm::host::{HostIo, Hosts};
 use vm::memprof::{AllocInfo, AllocOrigin, GcEvent, MemprofConfig, ProfileId, StackFrame, Tracker};
@@ -33,7 +33,7 @@ pub(crate) struct Record {
 }
 
 /// The tracker, which shares its record with the test. A block's cookie is its number.
-pub(crate) struct Recorder(pub(crate) Rc<RefCell<Record>>);
+pub(crate) struct Recorder(pub(crate) Arc<Lock<Record>>);
 
 impl Recorder {
     fn alloc(&mut self, info: &AllocInfo<'_>, letter: &str) -> Option<u64> {
@@ -99,8 +99,8 @@ impl Tracker for Recorder {
 }
 
 /// Starts a profile that records.
-pub(crate) fn start(vm: &mut Vm, config: MemprofConfig) -> (ProfileId, Rc<RefCell<Record>>) {
-    let record = Rc::new(RefCell::new(Record::default()));
+pub(crate) fn start(vm: &mut Vm, config: MemprofConfig) -> (ProfileId, Arc<Lock<Record>>) {
+    let record = Arc::new(Lock::new(Record::default()));
     let tracker = Box::new(Recorder(record.clone()));
     let profile = vm
         .memprof_start(config, tracker)

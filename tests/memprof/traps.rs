@@ -1,8 +1,8 @@
 //! Runs that end inside callbacks: the machine and its profiles are fine afterwards. A callback
 //! that ends its thread is the nearest thing upstream (`thread_exit_in_callback`).
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use crate::support::lock::Lock;
+use std::sync::Arc;
 
 use vm::host::{HostIo, Hosts};
 use vm::isa::Signature;
@@ -325,7 +325,7 @@ fn what_a_snapshot_collects_is_told_before_the_op_that_saw_to_it() {
         Vec::new(),
     );
     let mut hosts = Hosts::standard(io);
-    let interrupt: Rc<RefCell<Option<Interrupt>>> = Rc::default();
+    let interrupt: Arc<Lock<Option<Interrupt>>> = Arc::default();
     let asked = interrupt.clone();
     hosts.offer("snapshot", Signature::default(), move |_| {
         if let Some(interrupt) = &*asked.borrow() {
@@ -340,7 +340,7 @@ fn what_a_snapshot_collects_is_told_before_the_op_that_saw_to_it() {
     };
     let mut vm = Vm::new(verified(SNAPSHOT), hosts, config).expect("a machine");
     *interrupt.borrow_mut() = Some(vm.interrupt());
-    let n_snapshots = Rc::new(RefCell::new(0));
+    let n_snapshots = Arc::new(Lock::new(0));
     let count = n_snapshots.clone();
     vm.on_snapshot(move |_| *count.borrow_mut() += 1);
     assert_eq!(call(&mut vm, "work", &[]), [42]);

@@ -2,9 +2,8 @@
 //! hundreds of frames, with allocations at all depths. Call stacks must be right wherever the
 //! barrier stands, and a tracker of closures must change nothing of what the program does.
 
-use std::cell::RefCell;
+use crate::support::lock::Lock;
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use profiler::{Kind, Profile, Style};
@@ -24,7 +23,7 @@ const STEPS: i64 = 4_000;
 /// Words of a walk with a call stack each.
 type Stacks = HashMap<u64, Vec<StackFrame>>;
 
-struct Keeper(Rc<RefCell<Stacks>>);
+struct Keeper(Arc<Lock<Stacks>>);
 
 impl Tracker for Keeper {
     fn alloc_minor(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
@@ -47,8 +46,8 @@ impl Tracker for Keeper {
 }
 
 /// Starts a profile that keeps the stacks of all its samples.
-fn keep(vm: &mut Vm, rate: f64, call_lines: bool) -> Rc<RefCell<Stacks>> {
-    let stacks = Rc::new(RefCell::new(Stacks::new()));
+fn keep(vm: &mut Vm, rate: f64, call_lines: bool) -> Arc<Lock<Stacks>> {
+    let stacks = Arc::new(Lock::new(Stacks::new()));
     let config = MemprofConfig {
         rate,
         seed: 5,

@@ -7,6 +7,7 @@
 )]
 
 pub mod campaign;
+pub mod lock;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

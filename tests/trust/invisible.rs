@@ -1,8 +1,7 @@
 //! A profile that somebody else takes is invisible to the program.
 
-use std::cell::RefCell;
+use crate::support::lock::Lock;
 use std::io;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use assembler::{AssembleOptions, assemble};
@@ -15,7 +14,7 @@ use vm::{Outcome, Vm, VmConfig};
 use crate::machine_with;
 
 #[derive(Clone, Default)]
-struct Output(Rc<RefCell<Vec<u8>>>);
+struct Output(Arc<Lock<Vec<u8>>>);
 
 impl io::Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -11,8 +11,8 @@ mod panics;
 mod streams;
 mod work;
 
-use std::cell::Cell;
-use std::rc::Rc;
+use crate::support::lock::Lock;
+use std::sync::Arc;
 
 use vm::host::{HostIo, Hosts};
 use vm::isa::Signature;
@@ -27,7 +27,7 @@ const PLAIN: Signature = Signature {
 };
 
 /// Standard hosts whose output goes nowhere, with a function `mark` that notes that it was called.
-fn marking_hosts() -> (Hosts, Rc<Cell<bool>>) {
+fn marking_hosts() -> (Hosts, Arc<Lock<bool>>) {
     let io = HostIo::new(
         std::io::empty(),
         std::io::sink(),
@@ -35,7 +35,7 @@ fn marking_hosts() -> (Hosts, Rc<Cell<bool>>) {
         Vec::new(),
     );
     let mut hosts = Hosts::standard(io);
-    let is_marked = Rc::new(Cell::new(false));
+    let is_marked = Arc::new(Lock::new(false));
     let marked = is_marked.clone();
     hosts.offer("mark", PLAIN, move |_| {
         marked.set(true);

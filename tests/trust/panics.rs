@@ -1,9 +1,9 @@
 //! A panic in code of the embedder's is carried across the machine, which can be used again.
 
-use std::cell::Cell;
+use crate::support::lock::Lock;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use vm::host::{HostIo, Hosts};
 use vm::memprof::{AllocInfo, GcEvent, MemprofConfig, Tracker};
@@ -37,7 +37,7 @@ fn a_panic_in_a_host_function_reaches_the_caller_and_loses_nothing() {
             ret n
         }";
     let (mut hosts, _) = marking_hosts();
-    let n_calls = Rc::new(Cell::new(0));
+    let n_calls = Arc::new(Lock::new(0));
     let counted = n_calls.clone();
     hosts.offer("fail", PLAIN, move |_| {
         counted.set(counted.get() + 1);
@@ -123,7 +123,7 @@ fn a_panic_in_a_snapshot_action_reaches_the_caller_and_keeps_the_action() {
     });
     let mut vm = machine_with(text, hosts, VmConfig::default());
     vm.share_interrupt(&interrupt);
-    let n_taken = Rc::new(Cell::new(0));
+    let n_taken = Arc::new(Lock::new(0));
     let taken = n_taken.clone();
     vm.on_snapshot(move |_| {
         taken.set(taken.get() + 1);

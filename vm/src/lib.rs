@@ -15,6 +15,7 @@
 //! - `interp`: the handlers.
 //! - `load`: verified modules to threaded code.
 //! - [`host`]: what programs can ask of the world.
+//! - `border`: what goes across between Rust and programs.
 //! - `embed`: [`Vm`], a machine with a program, from Rust.
 
 pub mod isa;
@@ -43,11 +44,17 @@ mod load;
 
 pub mod host;
 
+mod border;
+
 mod embed;
 
+pub use border::{
+    Access, Argument, CallError, FromProgram, HostClosure, HostResult, Kind, ObjectError, Outcome,
+    Progress, RunError, ToProgram, TypedFunction, Value,
+};
 pub use code::Location;
-pub use embed::{HoldError, Interrupt, Outcome, RunError, Vm, VmConfig, VmError};
+pub use embed::{HoldError, Interrupt, Program, ProgramError, Vm, VmConfig, VmError};
 pub use heap::{GcStress, HeapConfig, HeapStats, OutOfMemory};
-pub use machine::{Backtrace, FAULT_TAG, Fault, Snapshot, Trap};
+pub use machine::{Backtrace, FAULT_TAG, Fault, Root, RootError, Snapshot, Trap};
 pub use objects::{Datum, ObjectData, ReadBack};
 pub use units::{Unit, UnitError, profile_path};

@@ -84,11 +84,6 @@ impl Units {
         self.current = unit;
     }
 
-    /// Says that the code names the nodes of the first unit, and gives the unit to switch to.
-    pub(crate) fn reloaded(&mut self) -> Unit {
-        std::mem::replace(&mut self.current, Unit::FIRST)
-    }
-
     /// Makes an empty unit.
     pub(crate) fn make(&mut self) -> Unit {
         let Some(profile) = &self.profile else {

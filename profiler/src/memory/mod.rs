@@ -13,8 +13,10 @@ mod file;
 mod heap;
 mod profile;
 pub mod report;
+mod team;
 
 pub(crate) use file::MEMORY_FILE_START;
 pub use file::{AbsorbError, MemoryCall, MemoryFile, MemoryHeader, MemorySite, MemorySource};
 pub use heap::{HeapProfile, HeapRow, MAX_SURVIVED};
 pub use profile::{CallFigures, Measure, MemoryProfile};
+pub use team::{MemorySeat, MemoryTeam};

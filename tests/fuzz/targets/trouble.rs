@@ -1,10 +1,10 @@
 //! What disturbs a run, at a moment that the input chooses: a panic in code of the embedder's, an
 //! interrupt, a snapshot.
 
-use std::cell::{Cell, RefCell};
 use std::io::{self, Write};
 use std::panic::resume_unwind;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use vm::Interrupt;
 use vm::memprof::{AllocInfo, GcEvent, Tracker};
@@ -26,7 +26,7 @@ pub enum Kind {
 #[derive(Clone)]
 pub struct Trouble {
     kind: Kind,
-    left: Rc<Cell<usize>>,
+    left: Arc<AtomicUsize>,
     interrupt: Interrupt,
 }
 
@@ -37,7 +37,7 @@ impl Trouble {
     /// Chosen by the input; `interrupt` asks the machine.
     pub fn new(input: &mut Input, interrupt: Interrupt) -> Self {
         let kind = [Kind::Panic, Kind::Interrupt, Kind::Snapshot][input.below(3)];
-        let left = Rc::new(Cell::new(1 + input.below(64)));
+        let left = Arc::new(AtomicUsize::new(1 + input.below(64)));
         Self {
             kind,
             left,
@@ -47,7 +47,7 @@ impl Trouble {
 
     /// Whether it has happened.
     pub fn has_happened(&self) -> bool {
-        self.left.get() == 0
+        self.left.load(Relaxed) == 0
     }
 
     /// Whether the run ends where it would have ended without.
@@ -57,12 +57,12 @@ impl Trouble {
 
     /// Nothing happens any more.
     pub fn end(&self) {
-        self.left.set(0);
+        self.left.store(0, Relaxed);
     }
 
     fn event(&self) {
-        let left = self.left.get();
-        self.left.set(left.saturating_sub(1));
+        let left = self.left.load(Relaxed);
+        self.left.store(left.saturating_sub(1), Relaxed);
         if left != 1 {
             return;
         }
@@ -112,32 +112,37 @@ impl Tracker for Trouble {
 /// Output that is kept, up to a limit, and at whose writes things may happen.
 #[derive(Clone, Default)]
 pub struct Output {
-    bytes: Rc<RefCell<Vec<u8>>>,
-    trouble: Rc<RefCell<Option<Trouble>>>,
+    bytes: Arc<Mutex<Vec<u8>>>,
+    trouble: Arc<Mutex<Option<Trouble>>>,
 }
 
 /// The most bytes of output that are kept.
 const MAX_OUTPUT_BYTES: usize = 1 << 16;
 
+/// What is behind a lock, also after a panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Output {
     /// From now on, writes are events.
     pub fn disturb(&self, trouble: Trouble) {
-        *self.trouble.borrow_mut() = Some(trouble);
+        *lock(&self.trouble) = Some(trouble);
     }
 
     /// What has been written since the last time.
     pub fn take(&self) -> Vec<u8> {
-        self.bytes.take()
+        std::mem::take(&mut *lock(&self.bytes))
     }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut kept = self.bytes.borrow_mut();
+        let mut kept = lock(&self.bytes);
         let room = MAX_OUTPUT_BYTES.saturating_sub(kept.len());
         kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
         drop(kept);
-        let trouble = self.trouble.borrow().clone();
+        let trouble = lock(&self.trouble).clone();
         if let Some(trouble) = trouble {
             trouble.event();
         }

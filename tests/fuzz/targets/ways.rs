@@ -132,6 +132,7 @@ impl Way {
             fuses: self.fuses,
             census: self.has_census,
             sampling: self.sampling,
+            memory_team: None,
         };
         (config, profile)
     }

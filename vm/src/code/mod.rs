@@ -18,7 +18,8 @@ mod word;
 pub(crate) use contexts::{FrameContexts, OpenContext};
 pub use program::Location;
 pub(crate) use program::{
-    BARRIER, CALLBACK, ExceptionHandler, Globals, LoadedFunction, Program, base_source,
+    BARRIER, CALLBACK, ExceptionHandler, Globals, LoadedFunction, LoadedProgram, Program,
+    base_source,
 };
 pub(crate) use sites::{ReturnTo, Site};
 pub(crate) use word::{DataWord, Frame, Handler, NodeWord, OpWord, OpaqueContext, Pc, Word};

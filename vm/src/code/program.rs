@@ -1,6 +1,8 @@
 //! A loaded program: its code, its functions, and what they were before they were lowered.
 
+use std::ops::Deref;
 use std::ptr;
+use std::sync::Arc;
 
 use profiler::{Node, SourceId};
 
@@ -9,11 +11,33 @@ use super::contexts::{FrameContexts, OpenContext};
 use super::sites::CallerSites;
 use super::stubs::CaughtReturn;
 use super::word::{DataWord, Handler, NodeWord, Pc, Word};
+use crate::heap::Statics;
 use crate::module::Module;
 use crate::verify::VerifiedModule;
 
-/// Threaded code and what is needed to run it and to tell what it was.
+/// The program of one machine: its code, and what is known of the machine's frames.
 pub(crate) struct Program {
+    loaded: Arc<LoadedProgram>,
+    /// The frames whose returns are caught, the outermost first.
+    pub(super) caught: Vec<CaughtReturn>,
+    /// The sites of callers.
+    pub(super) caller_sites: CallerSites,
+}
+
+impl Deref for Program {
+    type Target = LoadedProgram;
+
+    #[inline]
+    fn deref(&self) -> &LoadedProgram {
+        &self.loaded
+    }
+}
+
+/// Threaded code and what is needed to run it and to tell what it was.
+///
+/// Machines share it that write nothing into it: those without a profile, and without trackers of
+/// programs. Any other machine has its own.
+pub(crate) struct LoadedProgram {
     pub(crate) module: VerifiedModule,
     /// The code of all functions. The first words end a run; they belong to no function.
     pub(crate) code: Vec<Word>,
@@ -24,16 +48,16 @@ pub(crate) struct Program {
     pub(crate) contexts: Vec<FrameContexts>,
     /// What calls and returns do for a profile.
     pub(crate) mode: Mode,
+    /// Whether entries of sources are counted.
+    pub(crate) counts: bool,
     /// The word behind the call of callbacks.
     pub(crate) callback_return: usize,
-    /// The frames whose returns are caught, the outermost first.
-    pub(crate) caught: Vec<CaughtReturn>,
     /// What globals hold in a new machine.
     pub(crate) globals: Globals,
-    /// The sites of callers.
-    pub(crate) caller_sites: CallerSites,
     /// The handler that an op is armed with when callbacks are due before it.
     pub(crate) events_handler: Handler,
+    /// Owns the constants that words refer to.
+    pub(crate) _statics: Statics,
 }
 
 /// What globals hold, by class.
@@ -42,6 +66,14 @@ pub(crate) struct Globals {
     pub(crate) ints: Vec<u64>,
     pub(crate) refs: Vec<u64>,
 }
+
+// SAFETY: its pointers lead to its own words and functions, to its constants, and to nodes of a
+// profile, whose counters are atomic and which the machine keeps alive.
+unsafe impl Send for LoadedProgram {}
+// SAFETY: only `Program::own` writes to it, and `FrameContexts` have cells that are written through
+// a shared reference in stack style: such a program has one machine, by `Arc::get_mut` in the first
+// case, and by the loader's configuration in the second.
+unsafe impl Sync for LoadedProgram {}
 
 /// The word that ends a run. Before it stands a word of nodes, as before every word that a return
 /// of a profiled program may go to.
@@ -104,6 +136,41 @@ pub struct Location {
 }
 
 impl Program {
+    /// A machine's program over code that it may share.
+    pub(crate) fn new(loaded: Arc<LoadedProgram>) -> Self {
+        Self {
+            loaded,
+            caught: Vec::new(),
+            caller_sites: CallerSites::default(),
+        }
+    }
+
+    /// The code, to be written to.
+    ///
+    /// # Panics
+    /// When another machine shares it. Only programs with a profile or with trackers of their own
+    /// are written to, and those are loaded for one machine.
+    pub(super) fn own(&mut self) -> &mut LoadedProgram {
+        Arc::get_mut(&mut self.loaded).expect("code that is written to has one machine")
+    }
+
+    /// Replaces every node that the code and its tables name.
+    pub(crate) fn move_nodes(&mut self, moved: impl Fn(*const Node) -> *const Node) {
+        self.own().move_nodes(moved);
+    }
+
+    /// Lets a data word remember the context that was entered from it last.
+    pub(crate) fn remember_context(&mut self, word: Pc, context: *const Node) {
+        self.own().remember_context(word, context);
+    }
+
+    /// Forgets all contexts: another unit of profile data has others.
+    pub(crate) fn forget_contexts(&mut self) {
+        self.own().forget_contexts();
+    }
+}
+
+impl LoadedProgram {
     /// The word that a run's first frame returns to.
     pub(crate) fn halt(&self) -> Pc {
         &self.code[HALT]
@@ -125,8 +192,7 @@ impl Program {
         Some((function, op))
     }
 
-    /// Replaces every node that the code and its tables name.
-    pub(crate) fn move_nodes(&mut self, moved: impl Fn(*const Node) -> *const Node) {
+    fn move_nodes(&mut self, moved: impl Fn(*const Node) -> *const Node) {
         for &word in &self.node_words {
             // SAFETY: these words were written as words of nodes.
             let NodeWord { callee, caller } = unsafe { self.code[word as usize].nodes };
@@ -150,8 +216,7 @@ impl Program {
         }
     }
 
-    /// Lets a data word remember the context that was entered from it last.
-    pub(crate) fn remember_context(&mut self, word: Pc, context: *const Node) {
+    fn remember_context(&mut self, word: Pc, context: *const Node) {
         let index = (word.addr() - self.code.as_ptr().addr()) / size_of::<Word>();
         // SAFETY: the caller passes a word of data.
         let DataWord { x, .. } = unsafe { self.code[index].data };
@@ -161,8 +226,7 @@ impl Program {
         };
     }
 
-    /// Forgets all contexts: another unit of profile data has others.
-    pub(crate) fn forget_contexts(&mut self) {
+    fn forget_contexts(&mut self) {
         for &word in &self.node_words {
             // SAFETY: in stack style these words were written as words of data.
             let DataWord { x, .. } = unsafe { self.code[word as usize].data };

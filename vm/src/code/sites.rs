@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Program;
+use super::program::HALT;
 use super::word::{Pc, Word};
 
 /// The index of a word of the program, which stands for the word alone or for all words of its
@@ -97,7 +98,9 @@ impl Program {
         }
         // A call's frame returns to the word behind it.
         sites.rotate_right(1);
+        // What calls a callback, or a function from Rust, is no call of the program.
         sites[self.callback_return] = Site::NONE;
+        sites[HALT] = Site::NONE;
         Some(sites)
     }
 

@@ -14,6 +14,9 @@ pub(crate) struct CaughtReturn {
     pc: Pc,
 }
 
+// SAFETY: the frame is one of the machine's whose program this belongs to, and so is the word.
+unsafe impl Send for CaughtReturn {}
+
 /// Frames whose returns are caught. They are a stack, like the frames: the innermost is met first.
 impl Program {
     /// The word that catches returns.
@@ -109,7 +112,7 @@ impl Program {
         {
             // SAFETY: in this mode words of nodes stand before all words that frames return to.
             let nodes = unsafe { (*pc.wrapping_sub(1)).nodes };
-            self.code[BARRIER - 1] = Word { nodes };
+            self.own().code[BARRIER - 1] = Word { nodes };
         }
     }
 
@@ -127,7 +130,7 @@ impl Program {
     pub(crate) fn set_callback_signature(&mut self, signature: Signature) {
         let closure = u8::MAX - signature.ref_params;
         // SAFETY: the word was written as an op.
-        let word = unsafe { &mut self.code[CALLBACK].op };
+        let word = unsafe { &mut self.own().code[CALLBACK].op };
         (word.c, word.d) = (closure, closure);
         word.e = signature_word(signature) as i32;
     }
@@ -139,7 +142,7 @@ impl Program {
                 callee: node,
                 caller: node,
             };
-            self.code[CALLBACK + 1] = Word { nodes };
+            self.own().code[CALLBACK + 1] = Word { nodes };
         }
     }
 
@@ -157,7 +160,7 @@ impl Program {
     pub(crate) fn replace_handler(&mut self, pc: Pc, handler: Handler) -> Handler {
         let index = self.index_of(pc);
         // SAFETY: the caller passes the first word of an op, which is one with a handler.
-        std::mem::replace(unsafe { &mut self.code[index].op.handler }, handler)
+        std::mem::replace(unsafe { &mut self.own().code[index].op.handler }, handler)
     }
 
     pub(super) fn index_of(&self, pc: Pc) -> usize {

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use profiler::memory::MemoryTeam;
 use profiler::{Profile, ProfileInUse};
 
 use crate::heap::{HeapConfig, OutOfMemory};
+use crate::host::LinkError;
 use crate::load::LoadError;
 use crate::memprof::MemprofConfig;
 
@@ -30,6 +32,11 @@ pub struct VmConfig {
     pub census: bool,
     /// How allocations are sampled for [`Vm::memory_file`](crate::Vm::memory_file), if they are.
     pub sampling: Option<MemprofConfig>,
+    /// The memory profile that this machine joins with the figures that `census` and `sampling` ask
+    /// for. It hands them in when it is dropped, and by
+    /// [`Vm::hand_in_memory`](crate::Vm::hand_in_memory). Members sample other words, though they
+    /// have the same seed.
+    pub memory_team: Option<MemoryTeam>,
 }
 
 impl Default for VmConfig {
@@ -42,6 +49,7 @@ impl Default for VmConfig {
             fuses: true,
             census: false,
             sampling: None,
+            memory_team: None,
         }
     }
 }
@@ -49,14 +57,12 @@ impl Default for VmConfig {
 /// Why a machine could not be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VmError {
-    /// The module imports what the host does not offer.
-    Host(String),
+    /// The program imports what the host does not offer.
+    Link(LinkError),
     /// There is no memory for the heap or the stacks.
     OutOfMemory(OutOfMemory),
     /// The program's code is larger than the machine can address.
     TooLarge,
-    /// The ticker of a time profile could not be started.
-    Ticker(String),
     /// Allocations cannot be sampled as asked.
     Sampling(String),
     /// Another machine, which still lives, counts in the profile.
@@ -68,9 +74,8 @@ pub enum VmError {
 impl fmt::Display for VmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Host(message) | Self::Ticker(message) | Self::Sampling(message) => {
-                f.write_str(message)
-            }
+            Self::Link(error) => error.fmt(f),
+            Self::Sampling(message) => f.write_str(message),
             Self::OutOfMemory(error) => error.fmt(f),
             Self::ProfileInUse(error) => error.fmt(f),
             Self::NoAllocation => {
@@ -81,7 +86,28 @@ impl fmt::Display for VmError {
     }
 }
 
-impl std::error::Error for VmError {}
+impl std::error::Error for VmError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Link(error) => Some(error),
+            Self::OutOfMemory(error) => Some(error),
+            Self::ProfileInUse(error) => Some(error),
+            Self::TooLarge | Self::Sampling(_) | Self::NoAllocation => None,
+        }
+    }
+}
+
+impl From<LinkError> for VmError {
+    fn from(error: LinkError) -> Self {
+        Self::Link(error)
+    }
+}
+
+impl From<OutOfMemory> for VmError {
+    fn from(error: OutOfMemory) -> Self {
+        Self::OutOfMemory(error)
+    }
+}
 
 impl From<ProfileInUse> for VmError {
     fn from(error: ProfileInUse) -> Self {

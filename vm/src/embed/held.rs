@@ -69,9 +69,10 @@ impl Vm {
                 return Err(HoldError::Malformed(index as u32));
             }
         }
+        self.give_up();
         // Nothing but what is built here may be in the heap: no other references are kept up to
         // date below.
-        if !self.ctx.roots.handles.is_empty() || self.ctx.heap.allocated_bytes() > 0 {
+        if !self.ctx.roots.held.is_empty() || self.ctx.heap.allocated_bytes() > 0 {
             return Err(HoldError::TooLate);
         }
         let stats = self.ctx.heap.stats();
@@ -93,10 +94,10 @@ impl Vm {
                 return Err(HoldError::Interrupted);
             }
             let built = self.build(object)?;
-            self.ctx.roots.handles.push(Value::pointer(built).0);
+            self.ctx.roots.held.push(Value::pointer(built).0);
         }
         self.collect_held(0, Some(Phase::Minor))?;
-        for (object, &handle) in objects.iter().zip(&self.ctx.roots.handles) {
+        for (object, &handle) in objects.iter().zip(&self.ctx.roots.held) {
             let refs = match object {
                 ObjectData::Record { refs, .. }
                 | ObjectData::Closure { refs, .. }
@@ -136,14 +137,14 @@ impl Vm {
         };
         let roots: Vec<Value> = (0..n_refs).map(result).collect();
         // SAFETY: no run is going on, so every object is whole.
-        unsafe { read_objects(&self.ctx.roots.handles, &roots, limit, &self.attention) }
+        unsafe { read_objects(&self.ctx.roots.held, &roots, limit, &self.attention) }
     }
 
     fn word_of(&self, datum: Datum) -> u64 {
         match datum {
             Datum::Null | Datum::Unread => Value::null().0,
             Datum::Immediate(number) => Value::immediate(number).unwrap_or(Value::ZERO).0,
-            Datum::Object(index) => self.ctx.roots.handles[index as usize],
+            Datum::Object(index) => self.ctx.roots.held[index as usize],
         }
     }
 
@@ -243,7 +244,7 @@ impl Vm {
             globals,
             ..
         } = &mut *self.ctx;
-        let handles = &mut roots.handles;
+        let handles = &mut roots.held;
         let mut roots = [
             (handles.as_mut_ptr(), handles.len()),
             (globals.refs.as_mut_ptr(), globals.refs.len()),

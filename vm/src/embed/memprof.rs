@@ -65,6 +65,17 @@ impl Vm {
         self.ctx.memory_file(program)
     }
 
+    /// Hands the machine's figures in to the memory profile that it has joined
+    /// ([`VmConfig::memory_team`](crate::VmConfig::memory_team)), in place of earlier ones. A
+    /// machine does so by itself when it is dropped.
+    pub fn hand_in_memory(&self) {
+        if let Some(seat) = &self.seat
+            && let Some(file) = self.memory_file(&seat.name())
+        {
+            seat.hand_in(file);
+        }
+    }
+
     /// The number of the next word to be allocated: words that programs have allocated, without
     /// those of callbacks, and with memory outside the heap that they have accounted for.
     pub fn word_clock(&self) -> u64 {

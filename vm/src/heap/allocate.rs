@@ -98,22 +98,6 @@ impl Heap {
         Some(object)
     }
 
-    /// An object that no collection moves or frees, and nobody changes, of these words. Its
-    /// references are to such objects only.
-    pub(crate) fn static_object(&mut self, words: &[u64]) -> Result<Value, OutOfMemory> {
-        let bytes = size_of_val(words);
-        let region = Region::new(bytes).ok_or_else(|| self.out_of_memory(bytes))?;
-        let object = region.start();
-        // SAFETY: the region has room for as many words.
-        unsafe {
-            object.copy_from_nonoverlapping(words.as_ptr(), words.len());
-            // Stores of references look at LOG first, and so come to where constants are refused.
-            *object |= STATIC | LOG;
-        }
-        self.statics.push(region);
-        Ok(Value::pointer(object))
-    }
-
     /// Room for a survivor in the old space. Fails only when the system has no memory.
     #[inline]
     pub(super) fn old_room(&mut self, words: usize) -> Result<*mut u64, OutOfMemory> {

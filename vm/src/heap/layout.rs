@@ -145,7 +145,7 @@ pub(crate) const fn array_header(kind: ObjectKind) -> u64 {
 pub(crate) static NULL_OBJECT: [u64; 2] = [record_header(0, 0, 0) | STATIC, 0];
 
 /// A reference: an immediate, null, or a pointer to an object.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct Value(pub(crate) u64);
 

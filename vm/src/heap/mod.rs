@@ -18,8 +18,8 @@
 //!    set does not hold it; the write barrier looks at nothing else.
 //! 4. A minor collection empties the nursery: survivors are promoted all at once.
 //! 5. Large objects are born outside the nursery, in the remembered set when they have references.
-//! 6. Static objects (null, constants) refer to static objects only, and are never moved, freed or
-//!    changed.
+//! 6. Static objects (null, constants of programs) belong to no heap ([`Statics`]): they refer to
+//!    static objects only, and are never moved, freed or changed.
 //!
 //! [`Heap::check`] walks the whole heap and asserts these.
 //!
@@ -43,6 +43,7 @@ mod check;
 mod collect;
 mod layout;
 mod region;
+mod statics;
 mod stats;
 mod tracked;
 mod weak;
@@ -53,6 +54,7 @@ pub(crate) use allocate::SMALL_LIMIT_BYTES;
 pub(crate) use census::Census;
 pub(crate) use collect::Phase;
 pub(crate) use layout::*;
+pub(crate) use statics::Statics;
 pub(crate) use tracked::{Fate, Tracked};
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -117,6 +119,8 @@ impl std::fmt::Display for OutOfMemory {
     }
 }
 
+impl std::error::Error for OutOfMemory {}
+
 /// The heap of one machine.
 #[derive(Debug)]
 #[repr(C)]
@@ -140,7 +144,6 @@ pub(crate) struct Heap {
     remembered: Vec<*mut u64>,
     /// Slots of large reference arrays that were stored to, perhaps several times.
     remembered_slots: Vec<*mut u64>,
-    statics: Vec<Region>,
     old_bytes: usize,
     large_bytes: usize,
     live_bytes: usize,
@@ -164,7 +167,7 @@ impl Heap {
             .nursery_bytes
             .clamp(MIN_NURSERY_BYTES, MAX_NURSERY_BYTES)
             & !7;
-        let nursery = Region::new(nursery_bytes).ok_or(OutOfMemory {
+        let nursery = Region::nursery(nursery_bytes).ok_or(OutOfMemory {
             request_bytes: nursery_bytes,
             live_bytes: 0,
             max_bytes: config.max_bytes,
@@ -181,7 +184,6 @@ impl Heap {
             spare: None,
             remembered: Vec::new(),
             remembered_slots: Vec::new(),
-            statics: Vec::new(),
             old_bytes: 0,
             large_bytes: 0,
             live_bytes: 0,

@@ -5,8 +5,18 @@
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
 
 use bumpalo::Bump;
+
+/// How many nurseries are kept for heaps to come: to be given their pages takes longer than a small
+/// program does.
+const MAX_SPARE: usize = 4;
+/// The largest nursery that is kept.
+const MAX_SPARE_BYTES: usize = 2 << 20;
+
+/// Nurseries that heaps have given back.
+static SPARE: Mutex<Vec<Region>> = Mutex::new(Vec::new());
 
 /// A piece of memory, not initialised, aligned to 16 bytes; freed when dropped.
 #[derive(Debug)]
@@ -14,10 +24,28 @@ pub(super) struct Region {
     start: NonNull<u8>,
     bytes: usize,
     /// Holds the memory and hands out nothing else, so that `start` stays the only way to it.
-    _arena: Bump<16>,
+    /// `None` once it is dropped.
+    arena: Option<Bump<16>>,
+    /// Whether it is a nursery, which is kept when it is dropped.
+    is_nursery: bool,
 }
 
+// SAFETY: nothing else has the memory.
+unsafe impl Send for Region {}
+
 impl Region {
+    /// A region for a nursery: one that was given back, if there is one of that size.
+    pub(super) fn nursery(bytes: usize) -> Option<Self> {
+        let spare = || {
+            let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+            let index = spare.iter().position(|one| one.bytes == bytes)?;
+            Some(spare.swap_remove(index))
+        };
+        let mut region = spare().or_else(|| Self::new(bytes))?;
+        region.is_nursery = bytes <= MAX_SPARE_BYTES;
+        Some(region)
+    }
+
     /// A region of `bytes` bytes; `None` when the system has no memory.
     pub(super) fn new(bytes: usize) -> Option<Self> {
         let layout = Layout::from_size_align(bytes, 16).ok()?;
@@ -26,7 +54,8 @@ impl Region {
         Some(Self {
             start,
             bytes,
-            _arena: arena,
+            arena: Some(arena),
+            is_nursery: false,
         })
     }
 
@@ -44,5 +73,22 @@ impl Region {
 
     pub(super) fn contains(&self, address: *const u64) -> bool {
         self.start() as usize <= address as usize && (address as usize) < self.end() as usize
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if !self.is_nursery {
+            return;
+        }
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < MAX_SPARE {
+            spare.push(Self {
+                start: self.start,
+                bytes: self.bytes,
+                arena: self.arena.take(),
+                is_nursery: false,
+            });
+        }
     }
 }

@@ -12,7 +12,7 @@ impl HostCall {
     /// ([`Vm::hold`](crate::Vm::hold)); an index beyond those held, or beyond the signature, fails.
     pub fn set_held(&mut self, index: u8, held: u32) -> Result<(), HostError> {
         // SAFETY: the context outlives the call.
-        let handles = unsafe { &(*self.ctx()).roots.handles };
+        let handles = unsafe { &(*self.ctx()).roots.held };
         let handle = handles.get(held as usize).copied();
         let handle = handle.filter(|_| self.has_ref(index));
         let handle = handle.ok_or(HostError::Failed)?;

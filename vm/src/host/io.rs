@@ -15,8 +15,8 @@ pub(super) const POLL_MILLISECONDS: i32 = 20;
 /// What standard host functions read and write.
 pub struct HostIo {
     input: Input,
-    output: Box<dyn Write>,
-    error: Box<dyn Write>,
+    output: Box<dyn Write + Send>,
+    error: Box<dyn Write + Send>,
     pub(super) arguments: Vec<Vec<u8>>,
     pub(super) program_name: Vec<u8>,
     started: Instant,
@@ -30,7 +30,7 @@ enum Input {
     /// The process's standard input, read so that a signal is noticed while it blocks.
     Process { buffer: Vec<u8>, is_at_end: bool },
     /// Anything else.
-    Reader(io::BufReader<Box<dyn Read>>),
+    Reader(io::BufReader<Box<dyn Read + Send>>),
 }
 
 impl fmt::Debug for HostIo {
@@ -72,9 +72,9 @@ impl HostIo {
 
     /// Other input and output, for embedders and tests.
     pub fn new(
-        input: impl Read + 'static,
-        output: impl Write + 'static,
-        error: impl Write + 'static,
+        input: impl Read + Send + 'static,
+        output: impl Write + Send + 'static,
+        error: impl Write + Send + 'static,
         arguments: Vec<Vec<u8>>,
     ) -> Self {
         Self {
@@ -89,7 +89,11 @@ impl HostIo {
     }
 
     /// The same input and arguments with other places to write to.
-    pub fn redirected(self, output: impl Write + 'static, error: impl Write + 'static) -> Self {
+    pub fn redirected(
+        self,
+        output: impl Write + Send + 'static,
+        error: impl Write + Send + 'static,
+    ) -> Self {
         Self {
             output: Box::new(output),
             error: Box::new(error),

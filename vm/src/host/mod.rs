@@ -5,15 +5,20 @@
 //! touch. It runs on the machine's thread, with the node of the function that called it current.
 
 mod beneath;
+mod error;
 mod folders;
+mod hosts;
 mod inspect;
 mod io;
+pub(crate) mod make;
 mod memprof;
 mod open_file;
 mod policy;
 mod standard;
 
+pub use error::{HostError, LinkError};
 pub use folders::FolderNames;
+pub use hosts::{HostFunction, Hosts};
 pub use io::HostIo;
 pub use policy::{Denied, OpenMode, Policy};
 pub use standard::{
@@ -23,19 +28,13 @@ pub use standard::{
 
 use policy::Place;
 
-use std::ffi::c_void;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::heap::{ObjectKind, OutOfMemory, Value, array_bytes, bytes_of};
+use crate::heap::{ObjectKind, bytes_of};
 use crate::isa::Signature;
-use crate::machine::{Context, Fault, HostTable, Machine, Obstacle, SIGNAL_BITS, Trap};
-use crate::memprof::AllocOrigin;
-use crate::safepoint::{
-    Cause, PART_BYTES, collect_with_roots, header_source, in_parts, make_room, spend, switch_unit,
-    take_attention,
-};
+use crate::machine::{Context, Machine, Root};
+use crate::safepoint::{Cause, PART_BYTES, collect_with_roots, spend, switch_unit, take_attention};
 use crate::units::{self, Unit};
 
 /// Bytes of output that one unit of fuel pays for.
@@ -43,235 +42,14 @@ const BYTES_PER_FUEL: usize = 1 << 10;
 /// Frames that one unit of fuel pays for, where a unit of profile data is switched.
 const FRAMES_PER_FUEL: usize = 1 << 4;
 
-/// Why a host function does not return to the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HostError {
-    /// The request makes no sense: the program gets a fault that it can handle.
-    Failed,
-    /// The policy does not allow it: the program gets the same fault, and who runs it is told what
-    /// was denied, if the program does not handle it.
-    Denied(Denied),
-    /// The run ends with this exit code.
-    Exit(u8),
-    /// Input or output failed: the run ends with this message.
-    Io(String),
-    /// A result would exceed an allocation budget: the program gets a fault that it can handle.
-    BudgetExceeded,
-    /// There is no memory for a result.
-    OutOfMemory(OutOfMemory),
-    /// A signal asks for the end of the run.
-    Interrupted(u8),
-    /// The work costs more fuel than there is: the run ends.
-    OutOfFuel,
-}
-
-impl From<Denied> for HostError {
-    fn from(denied: Denied) -> Self {
-        Self::Denied(denied)
-    }
-}
-
-impl From<HostError> for Obstacle {
-    fn from(error: HostError) -> Self {
-        match error {
-            HostError::Failed | HostError::Denied(_) => Self::Fault(Fault::HostFailed),
-            HostError::BudgetExceeded => Self::Fault(Fault::BudgetExceeded),
-            HostError::Exit(code) => Self::ExitCode(code),
-            HostError::Io(message) => Self::Trap(Trap::Host(message)),
-            HostError::OutOfMemory(error) => Self::from(error),
-            HostError::Interrupted(signal) => Self::Trap(Trap::Interrupted(signal)),
-            HostError::OutOfFuel => Self::Trap(Trap::OutOfFuel),
-        }
-    }
-}
-
-impl From<Obstacle> for HostError {
-    fn from(obstacle: Obstacle) -> Self {
-        match obstacle {
-            Obstacle::Fault(Fault::BudgetExceeded) => Self::BudgetExceeded,
-            Obstacle::Fault(_) => Self::Failed,
-            Obstacle::ExitCode(code) => Self::Exit(code),
-            Obstacle::Trap(Trap::OutOfMemory(error)) => Self::OutOfMemory(error),
-            Obstacle::Trap(Trap::Interrupted(signal)) => Self::Interrupted(signal),
-            Obstacle::Trap(Trap::OutOfFuel) => Self::OutOfFuel,
-            Obstacle::Trap(trap) => Self::Io(trap.to_string()),
-        }
-    }
-}
-
-/// The type of a host function.
-pub type HostFunction = Box<dyn FnMut(&mut HostCall) -> Result<(), HostError>>;
-
-/// What a machine offers its programs: named functions, input and output, and what else they may
-/// touch.
-pub struct Hosts {
-    io: HostIo,
-    policy: Policy,
-    /// What standard functions keep from call to call.
-    state: standard::State,
-    /// What the last host function that failed was denied, if it failed for that.
-    denied: Option<Denied>,
-    /// What embedders offer, and the standard functions that were wanted so far.
-    offered: Vec<(String, Signature, HostFunction)>,
-    /// For each of the module's imports the index of the function offered.
-    bound: Vec<usize>,
-}
-
-impl std::fmt::Debug for Hosts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list()
-            .entries(self.offered.iter().map(|(name, ..)| name))
-            .finish()
-    }
-}
-
-impl Hosts {
-    /// The standard functions over this input and output. Programs may touch nothing else, until
-    /// [`Hosts::with_policy`] says more.
-    pub fn standard(io: HostIo) -> Self {
-        Self {
-            io,
-            policy: Policy::nothing(),
-            state: standard::State::default(),
-            denied: None,
-            offered: Vec::new(),
-            bound: Vec::new(),
-        }
-    }
-
-    /// Lets programs touch what this policy allows.
-    pub fn with_policy(self, policy: Policy) -> Self {
-        Self { policy, ..self }
-    }
-
-    /// Offers a function, in place of one of the same name, standard ones included.
-    pub fn offer(
-        &mut self,
-        name: &str,
-        signature: Signature,
-        function: impl FnMut(&mut HostCall) -> Result<(), HostError> + 'static,
-    ) {
-        self.offered.retain(|(known, ..)| known != name);
-        self.offered
-            .push((name.to_owned(), signature, Box::new(function)));
-    }
-
-    /// Binds a module's imports, or says which one cannot be bound.
-    pub(crate) fn bind(&mut self, imports: &[crate::module::HostImport]) -> Result<(), String> {
-        let find = |import: &crate::module::HostImport| {
-            let index = self.find(&import.name);
-            let index = index.ok_or(format!("no host function is named `{}`", import.name))?;
-            let signature = self.offered[index].1;
-            if signature != import.signature {
-                return Err(format!(
-                    "the host function `{}` is {}, not {}",
-                    import.name,
-                    standard::shown(&import.name, signature),
-                    import.signature
-                ));
-            }
-            Ok(index)
-        };
-        self.bound = imports.iter().map(find).collect::<Result<_, _>>()?;
-        Ok(())
-    }
-
-    /// The index of the function of this name. A standard one is made when it is first wanted:
-    /// there are many, and a module imports few.
-    fn find(&mut self, name: &str) -> Option<usize> {
-        let known = self.offered.iter().position(|(known, ..)| known == name);
-        if known.is_some() {
-            return known;
-        }
-        let function = standard_function(name)?;
-        let work = standard::checked_work(function);
-        let index = self.offered.len();
-        self.offered
-            .push((name.to_owned(), function.signature, work));
-        Some(index)
-    }
-
-    /// The function bound to an import.
-    fn function(&mut self, import: usize) -> *mut HostFunction {
-        &raw mut self.offered[self.bound[import]].2
-    }
-
-    /// These functions as the machine calls them. They must stay where they are while it does.
-    pub(crate) fn table(&mut self) -> HostTable {
-        HostTable {
-            hosts: (&raw mut *self).cast(),
-            call: call_bound,
-        }
-    }
-
-    /// Input and output.
-    pub fn io(&mut self) -> &mut HostIo {
-        &mut self.io
-    }
-
-    /// Writes out what programs have written to files that are open, at the end of a run. Waits for
-    /// readers of pipes, unless the run was interrupted or is.
-    ///
-    /// # Errors
-    /// What could not be written, and why.
-    pub(crate) fn write_out(
-        &mut self,
-        attention: &AtomicU32,
-        was_interrupted: bool,
-    ) -> Result<(), String> {
-        let may_wait = || !was_interrupted && attention.load(Relaxed) & SIGNAL_BITS == 0;
-        self.state.files.write_out(may_wait)
-    }
-
-    /// What the last host function that failed was denied, if it failed for that; forgets it.
-    pub(crate) fn take_denied(&mut self) -> Option<Denied> {
-        self.denied.take()
-    }
-
-    /// Keeps what was denied: the fault that the program gets does not say it.
-    fn note(&mut self, error: &HostError) {
-        self.denied = match error {
-            HostError::Denied(denied) => Some(denied.clone()),
-            _ => None,
-        };
-    }
-}
-
-/// Calls the host function of the word at which the machine is.
-///
-/// # Safety
-/// `hosts` are those that the machine's program is bound to, and nobody else uses them.
-unsafe fn call_bound(hosts: *mut c_void, m: Machine) -> Result<(), Obstacle> {
-    let hosts: *mut Hosts = hosts.cast();
-    // SAFETY: the word is a host call's, whose function was bound when the program was loaded. The
-    // function that runs reaches the hosts through its call only, and not its own box.
-    unsafe {
-        let word = m.word();
-        let import = word.e as usize;
-        let program = &*(*m.ctx).program;
-        let mut call = HostCall {
-            hosts,
-            caller: m,
-            ints: m.ints.wrapping_add(word.a as usize),
-            refs: m.refs.wrapping_sub(word.b as usize),
-            signature: program.module.hosts[import].signature,
-        };
-        let function = (&mut *hosts).function(import);
-        (*function)(&mut call).map_err(|error| {
-            (&mut *hosts).note(&error);
-            Obstacle::from(error)
-        })
-    }
-}
-
 /// One call of a host function.
 #[derive(Debug)]
 pub struct HostCall {
-    hosts: *mut Hosts,
+    pub(crate) hosts: *mut Hosts,
     /// The machine at the word of the call.
-    caller: Machine,
+    pub(crate) caller: Machine,
     /// Where the windows start.
-    ints: *mut u64,
+    pub(crate) ints: *mut u64,
     refs: *mut u64,
     /// What the windows hold; there is nothing of the call's beyond it.
     signature: Signature,
@@ -279,7 +57,7 @@ pub struct HostCall {
 
 impl HostCall {
     /// The machine with the call's windows as its registers.
-    fn window(&self) -> Machine {
+    pub(crate) fn window(&self) -> Machine {
         Machine {
             ints: self.ints,
             refs: self.refs,
@@ -357,29 +135,41 @@ impl HostCall {
         if !self.has_ref(index) {
             return Err(HostError::Failed);
         }
-        let bytes = array_bytes(ObjectKind::Text, text.len()).unwrap_or(usize::MAX);
-        // SAFETY: the context is the running machine's. The string is filled before anything
-        // else is allocated.
+        // SAFETY: the context is the running machine's.
         unsafe {
-            let source = header_source(self.ctx(), self.caller.pc);
-            let object = loop {
-                match (*self.ctx())
-                    .heap
-                    .try_array(ObjectKind::Text, text.len(), source)
-                {
-                    Some(object) => break object,
-                    None => make_room(self.caller, bytes, AllocOrigin::Deserialised)?,
-                }
-            };
-            let to: *mut u8 = object.add(2).cast();
-            in_parts(self.caller, text.len(), |range| {
-                let from = text.as_ptr().add(range.start);
-                to.add(range.start)
-                    .copy_from_nonoverlapping(from, range.len());
-            })?;
-            self.window().charge(bytes);
-            self.window().set_r(u8::MAX - index, Value::pointer(object));
+            let text = make::bytes(self.caller, ObjectKind::Text, text)?;
+            self.window().set_r(u8::MAX - index, text);
         }
+        Ok(())
+    }
+
+    /// Argument `index` of the `r` class, whatever it is; an index beyond the signature fails, as
+    /// does all after a failed collection.
+    pub fn root(&mut self, index: u8) -> Result<Root, HostError> {
+        if !self.has_ref(index) {
+            return Err(HostError::Failed);
+        }
+        // SAFETY: the context outlives the call; for the register as for `int`.
+        unsafe {
+            if let Some(error) = (*self.ctx()).heap_failure() {
+                return Err(HostError::OutOfMemory(error));
+            }
+            let value = self.window().r(u8::MAX - index);
+            Ok((*self.ctx()).roots.table.root(value))
+        }
+    }
+
+    /// Sets result `index` of the `r` class to what a handle leads to; an index beyond the
+    /// signature fails, and a handle of another machine.
+    pub fn set_root(&mut self, index: u8, root: &Root) -> Result<(), HostError> {
+        // SAFETY: the context outlives the call.
+        let value = unsafe { (*self.ctx()).roots.table.value(root) };
+        let value = value.map_err(|error| HostError::Message(error.to_string()))?;
+        if !self.has_ref(index) {
+            return Err(HostError::Failed);
+        }
+        // SAFETY: as for `int`.
+        unsafe { self.window().set_r(u8::MAX - index, value) };
         Ok(())
     }
 
@@ -406,7 +196,7 @@ impl HostCall {
     /// What programs may touch: to be asked before a function touches it for them.
     pub fn policy(&self) -> &Policy {
         // SAFETY: as for `io`.
-        unsafe { &(*self.hosts).policy }
+        unsafe { (*self.hosts).policy() }
     }
 
     /// Whether a profile is taken.

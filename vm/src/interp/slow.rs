@@ -54,6 +54,10 @@ handlers! {
     #[cold]
     #[inline(never)]
     fn attend(m) { m.follow(m.outlined(look_at_attention)) }
+    /// Ends the run because its fuel is used up, or pauses it
+    #[cold]
+    #[inline(never)]
+    fn out_of_fuel(m) { m.follow(m.outlined(run_out_of_fuel)) }
     /// Ends the run with a stack overflow. A result that is always the same would be taken for
     /// known: callers would call this handler for its effect, instead of jumping to it, and save
     /// registers for that on every call of a program
@@ -101,6 +105,9 @@ outlined! {
     }
     fn look_at_attention(m) -> Way {
         safepoint::settle(m, || safepoint::look_at_attention(m))
+    }
+    fn run_out_of_fuel(m) -> Way {
+        safepoint::way_after(m, safepoint::run_out_of_fuel(m))
     }
     fn meet_barrier(m) -> Pc { safepoint::meet_barrier(m) }
     fn make_wanted_context(m) -> () { safepoint::make_wanted_context(m) }

@@ -113,6 +113,7 @@ impl Machine {
                 Way::Resume => self.resume_attentive(),
                 Way::Collect => self.enter(slow::collect),
                 Way::Raise => self.enter(slow::raise_fault),
+                Way::Throw => self.enter(slow::raise),
                 Way::Stop => self.stop(),
             }
         }

@@ -12,24 +12,25 @@ use super::select::by_mode;
 use super::statics::{first_globals, make_statics};
 use super::{LoadConfig, LoadError};
 use crate::code::*;
-use crate::heap::{HeaderSource, Heap, Value};
+use crate::heap::{HeaderSource, Statics, Value};
 use crate::interp::handlers::{branch, call, mode};
 use crate::interp::slow;
 use crate::isa::{Effects, Op};
 use crate::module::Module;
 use crate::verify::{ControlStackId, FunctionFacts, VerifiedModule};
 
-/// Lowers all functions of a module. Constants are made in `heap`.
+/// Lowers all functions of a module, and makes its constants.
 pub(crate) fn lower(
     module: VerifiedModule,
     config: LoadConfig<'_>,
-    heap: &mut Heap,
-) -> Result<Program, LoadError> {
+) -> Result<LoadedProgram, LoadError> {
     let count = module.functions.len() as u32;
     let mut functions: Box<[_]> = (0..count).map(LoadedFunction::unloaded).collect();
     let addresses: Vec<*const LoadedFunction> = functions.iter().map(ptr::from_ref).collect();
-    let statics = make_statics(&module, &addresses, heap).map_err(LoadError::OutOfMemory)?;
-    let globals = first_globals(&module, &statics);
+    let mut statics = Statics::default();
+    let constants = make_statics(&module, &addresses, &mut statics);
+    let constants = constants.map_err(LoadError::OutOfMemory)?;
+    let globals = first_globals(&module, &constants);
     let plans: Vec<Plan> = module
         .functions
         .iter()
@@ -68,7 +69,7 @@ pub(crate) fn lower(
             facts,
             plan,
             config,
-            statics: &statics,
+            statics: &constants,
             functions: &addresses,
             entry_sources: &entry_sources,
             function: index,
@@ -114,18 +115,18 @@ pub(crate) fn lower(
         };
         finish.function(&mut functions[index], &plans[index]);
     }
-    Ok(Program {
+    Ok(LoadedProgram {
         module,
         code,
         functions,
         node_words,
         contexts,
         mode: config.mode(),
+        counts: config.counts(),
         callback_return,
-        caught: Vec::new(),
         globals,
-        caller_sites: Default::default(),
         events_handler: slow::handle_events,
+        _statics: statics,
     })
 }
 

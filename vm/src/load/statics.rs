@@ -2,7 +2,7 @@
 
 use crate::code::{Globals, LoadedFunction};
 use crate::heap::{
-    Heap, ObjectKind, OutOfMemory, Value, array_header, closure_header, record_header,
+    ObjectKind, OutOfMemory, Statics, Value, array_header, closure_header, record_header,
 };
 use crate::isa::{ConstId, Op};
 use crate::module::{ConstRef, Constant, Module};
@@ -13,13 +13,13 @@ use crate::verify::VerifiedModule;
 pub(super) fn make_statics(
     module: &VerifiedModule,
     functions: &[*const LoadedFunction],
-    heap: &mut Heap,
+    objects: &mut Statics,
 ) -> Result<Vec<Value>, OutOfMemory> {
     let is_wanted = wanted(module);
     let mut statics = Vec::with_capacity(module.constants.len());
     for (constant, &is_wanted) in module.constants.iter().zip(&is_wanted) {
         statics.push(match is_wanted {
-            true => heap.static_object(&words_of(constant, &statics, functions))?,
+            true => objects.object(&words_of(constant, &statics, functions))?,
             false => Value::ZERO,
         });
     }

@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicU32;
 use profiler::{CurrentCell, Node, ProfileData, SourceId};
 
 use super::snapshot::SnapshotAction;
-use super::{Exit, Fault, Machine, Obstacle, Resume, Stack};
+use super::{Exit, Fault, Machine, Obstacle, Resume, Roots, Stack};
 use crate::code::{Frame, Globals, Pc, Program};
-use crate::heap::{Heap, OutOfMemory, Value};
+use crate::heap::{Heap, OutOfMemory};
 use crate::memprof::{Figures, Memprof};
 use crate::units::Units;
 
@@ -34,6 +34,10 @@ pub(crate) struct Control {
     pub(crate) attention: *const AtomicU32,
     /// What is left of the fuel, when the program was loaded to count it.
     pub(crate) fuel: i64,
+    /// Whether a run whose fuel is used up pauses, instead of ending.
+    pub(crate) can_pause: bool,
+    /// How many host functions call back just now, one within the other.
+    pub(crate) depth: u32,
     /// Bytes that the handler which asks for room will allocate.
     pub(crate) request_bytes: usize,
     /// The fault to raise.
@@ -64,18 +68,15 @@ pub(crate) struct HostTable {
     pub(crate) call: unsafe fn(hosts: *mut c_void, m: Machine) -> Result<(), Obstacle>,
 }
 
-/// References that the collector keeps up to date besides those on the stack.
-pub(crate) struct Roots {
-    /// The exception to raise, or the one that nobody handled.
-    pub(crate) exception: Value,
-    /// What the embedder holds.
-    pub(crate) handles: Vec<u64>,
-}
-
 /// What profiles keep.
 pub(crate) struct Profiling {
     /// Where the node that is current is published.
     pub(crate) cell: *const CurrentCell,
+    /// The node that nobody asks about: current between runs.
+    pub(crate) idle_node: *const Node,
+    /// What was current where host functions call back that have not returned, the outermost first,
+    /// and where a run was paused.
+    pub(crate) outer_nodes: Vec<*const Node>,
     /// What collections are charged to; null in stack style, where each context has its own.
     pub(crate) gc_node: *const Node,
     /// The profile data that contexts are made in; null but in stack style.
@@ -91,6 +92,12 @@ pub(crate) struct Profiling {
     /// What to do when a snapshot is asked for.
     pub(crate) on_snapshot: Option<SnapshotAction>,
 }
+
+// SAFETY: a context belongs to one machine, and so does all that its pointers lead to: registers,
+// frames, objects, hosts, code that is written to. What machines share is not written (code without
+// a profile, constants) or atomic (attention words, nodes and cells). What is not `Send` by itself,
+// the figures that a tracker shares with the context, is reached by this machine only.
+unsafe impl Send for Context {}
 
 impl Context {
     /// Where the context is saved that a frame returns to, in stack style.

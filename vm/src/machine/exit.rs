@@ -10,10 +10,16 @@ use crate::heap::OutOfMemory;
 pub(crate) enum Obstacle {
     /// An exception that the program may handle.
     Fault(Fault),
+    /// The exception among the roots, which the program may handle.
+    Raise,
     /// The run ends.
     Trap(Trap),
     /// The program wants the end, with this exit code.
     ExitCode(u8),
+    /// The run ends, as a call back that a host function has made.
+    Ended(Trap, Backtrace),
+    /// The fuel is used up, and the run may go on with more.
+    Pause,
 }
 
 impl From<OutOfMemory> for Obstacle {
@@ -29,6 +35,8 @@ pub(crate) enum Exit {
     Returned,
     /// A host function asked for the end, with this exit code.
     Code(u8),
+    /// The fuel is used up, and the run may go on with more.
+    Paused,
     /// Nobody handled the exception in `ctx.exception`.
     Uncaught(Backtrace),
     /// The machine could not go on.
@@ -53,6 +61,15 @@ pub enum Trap {
     Interrupted(u8),
     /// A host function cannot do its work, and says why.
     Host(String),
+}
+
+impl std::error::Error for Trap {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::OutOfMemory(error) => Some(error),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Trap {

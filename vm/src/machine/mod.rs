@@ -9,24 +9,28 @@
 //! | `stack` | the memory of registers and frames |
 //! | `fault`, `exit` | exceptions of the machine's own, and why a run ends |
 //! | `backtrace` | which calls were open |
+//! | `roots` | what Rust holds of the heap |
 //! | `snapshot` | what a machine shows of its profiles while it runs |
 
 mod backtrace;
 mod context;
 mod exit;
 mod fault;
+mod roots;
 mod snapshot;
 mod stack;
 
 pub use backtrace::Backtrace;
 pub use exit::Trap;
 pub use fault::{FAULT_TAG, Fault};
+pub use roots::{Root, RootError};
 pub use snapshot::Snapshot;
 
 pub(crate) use context::{
-    Broken, Context, Control, HostTable, PanicPayload, Profiling, Roots, WantedContext,
+    Broken, Context, Control, HostTable, PanicPayload, Profiling, WantedContext,
 };
 pub(crate) use exit::{Exit, Obstacle};
+pub(crate) use roots::Roots;
 pub(crate) use stack::{CONTEXT_DISTANCE_BYTES, REF_DISPLACEMENT_BYTES, Stack};
 
 use std::sync::atomic::Ordering::Relaxed;

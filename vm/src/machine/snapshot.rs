@@ -7,7 +7,7 @@ use super::Context;
 use crate::memprof::MemoryParts;
 
 /// What an embedder does when a snapshot is asked for.
-pub(crate) type SnapshotAction = Box<dyn FnMut(&Snapshot<'_>)>;
+pub(crate) type SnapshotAction = Box<dyn FnMut(&Snapshot<'_>) + Send>;
 
 /// What a machine knows at the moment of a snapshot.
 #[derive(Clone, Copy)]

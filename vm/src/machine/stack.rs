@@ -16,7 +16,9 @@
 //! The areas are apart so that a word that was ever an `i` register can never be seen as a stale
 //! `r` register: fresh pages are zero, and zero is a valid reference.
 
+use std::cell::Cell;
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use crate::code::{Frame, Pc};
 
@@ -38,16 +40,84 @@ const CODE_DISTANCE_BYTES: usize = 3072;
 /// The smallest register stack: room for a handful of frames.
 const MIN_BYTES: usize = 64 << 10;
 
+/// How many areas are kept for machines to come, and how many frames they may have had: so their
+/// pages are few, and are soon zero again.
+const MAX_SPARE: usize = 4;
+const MAX_SPARE_FRAMES: usize = 64;
+
+/// The memory of stacks, all zero, that machines have given back: to map it, and to be given its
+/// pages, takes longer than anything else that making a machine does.
+static SPARE: Mutex<Vec<Areas>> = Mutex::new(Vec::new());
+
+/// The memory of one machine's stacks: an area of registers, and one of frames and contexts.
+#[derive(Debug)]
+struct Areas {
+    registers: *mut libc::c_void,
+    registers_bytes: usize,
+    frames: *mut libc::c_void,
+    frames_bytes: usize,
+}
+
+// SAFETY: the mappings belong to whoever has this, on any thread.
+unsafe impl Send for Areas {}
+
+impl Areas {
+    /// Zeroed areas of these sizes; `None` when the system has no address space.
+    fn new(registers_bytes: usize, frames_bytes: usize) -> Option<Self> {
+        let fits =
+            |one: &Self| (one.registers_bytes, one.frames_bytes) == (registers_bytes, frames_bytes);
+        {
+            let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(index) = spare.iter().position(fits) {
+                return Some(spare.swap_remove(index));
+            }
+        }
+        let registers = map(registers_bytes)?;
+        let Some(frames) = map(frames_bytes) else {
+            // SAFETY: the area was mapped a moment ago and nothing points into it.
+            unsafe { libc::munmap(registers, registers_bytes) };
+            return None;
+        };
+        Some(Self {
+            registers,
+            registers_bytes,
+            frames,
+            frames_bytes,
+        })
+    }
+
+    /// Keeps the areas, which are zero, for another machine, if there are not enough yet.
+    fn keep(self) {
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < MAX_SPARE {
+            spare.push(self);
+        }
+    }
+}
+
+impl Drop for Areas {
+    fn drop(&mut self) {
+        // SAFETY: both areas were mapped with these sizes, and no machine runs on them.
+        unsafe {
+            libc::munmap(self.registers, self.registers_bytes);
+            libc::munmap(self.frames, self.frames_bytes);
+        }
+    }
+}
+
 /// Stacks of one machine. The memory is zero where it was never written.
 #[derive(Debug)]
 pub(crate) struct Stack {
-    mapping: *mut libc::c_void,
+    /// `None` once it is dropped.
+    areas: Option<Areas>,
     base: *mut u64,
     bytes: usize,
     frames: *mut Frame,
+    /// Without the contexts behind them.
     frames_bytes: usize,
-    contexts_bytes: usize,
-    mapped_bytes: usize,
+    /// Whether stale frames were zeroed, so that they do not tell any more where the stacks have
+    /// been, or whether contexts are saved beside them.
+    is_untold: Cell<bool>,
 }
 
 impl Stack {
@@ -66,20 +136,14 @@ impl Stack {
         };
         let mapped_bytes = AREA_DISTANCE_BYTES + bytes + PAGE_BYTES;
         let offset_bytes = ((code.addr() + CODE_DISTANCE_BYTES) % PAGE_BYTES) & !15;
-        let mapping = map(mapped_bytes)?;
-        let Some(frames) = map(frames_bytes + contexts_bytes) else {
-            // SAFETY: the area was mapped a moment ago and nothing points into it.
-            unsafe { libc::munmap(mapping, mapped_bytes) };
-            return None;
-        };
+        let areas = Areas::new(mapped_bytes, frames_bytes + contexts_bytes)?;
         Some(Self {
-            mapping,
-            base: mapping.wrapping_byte_add(offset_bytes).cast(),
+            base: areas.registers.wrapping_byte_add(offset_bytes).cast(),
             bytes,
-            frames: frames.cast(),
+            frames: areas.frames.cast(),
             frames_bytes,
-            contexts_bytes,
-            mapped_bytes,
+            is_untold: Cell::new(has_contexts),
+            areas: Some(areas),
         })
     }
 
@@ -136,6 +200,7 @@ impl Stack {
     /// # Safety
     /// `sp`, `refs` and `live` are those of the frame that runs.
     pub(crate) unsafe fn clear_stale(&self, sp: *mut Frame, refs: *mut u64, live: *mut u64) {
+        self.is_untold.set(true);
         let end = self.frames.wrapping_byte_add(self.frames_bytes);
         let mut lowest = refs;
         let mut frame = sp;
@@ -163,13 +228,40 @@ impl Stack {
     }
 }
 
+impl Stack {
+    /// How far up the `i` registers have been, in slots, when few frames and no collection have
+    /// been there.
+    fn n_ints(&self) -> Option<usize> {
+        if self.is_untold.get() {
+            return None;
+        }
+        let mut highest = self.base;
+        for index in 0..MAX_SPARE_FRAMES {
+            // SAFETY: the smallest control stack has more frames.
+            let frame = unsafe { *self.frames.add(index) };
+            if frame.pc.is_null() {
+                // The innermost function's registers start within the 256 of its caller's.
+                let end = highest.wrapping_add(2 * 256) as usize;
+                return Some((end - self.base as usize) / 8);
+            }
+            highest = highest.max(frame.ints);
+        }
+        None
+    }
+}
+
 impl Drop for Stack {
     fn drop(&mut self) {
-        // SAFETY: both areas were mapped by `new` with these sizes, and no machine runs on them.
+        let (Some(n_ints), Some(areas)) = (self.n_ints(), self.areas.take()) else {
+            return;
+        };
+        // SAFETY: no machine runs on the stacks any more. Frames tell all registers that were
+        // written: the `i` registers from the base on, and the `r` registers that `clear` zeroes.
         unsafe {
-            libc::munmap(self.mapping, self.mapped_bytes);
-            libc::munmap(self.frames.cast(), self.frames_bytes + self.contexts_bytes);
+            self.clear();
+            self.base.write_bytes(0, n_ints);
         }
+        areas.keep();
     }
 }
 

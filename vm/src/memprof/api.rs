@@ -221,11 +221,11 @@ impl<'a> CallStack<'a> {
 /// A tracker of what survives the nursery, whose cookies are sizes:
 ///
 /// ```
-/// use std::cell::Cell;
-/// use std::rc::Rc;
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// use vm::memprof::{AllocInfo, GcEvent, Tracker};
 ///
-/// struct Survivors(Rc<Cell<u64>>);
+/// struct Survivors(Arc<AtomicU64>);
 ///
 /// impl Tracker for Survivors {
 ///     fn alloc_minor(&mut self, info: &AllocInfo<'_>) -> Option<u64> {
@@ -235,19 +235,19 @@ impl<'a> CallStack<'a> {
 ///         None
 ///     }
 ///     fn promote(&mut self, words: u64, _: &GcEvent) -> Option<u64> {
-///         self.0.set(self.0.get() + words);
+///         self.0.fetch_add(words, Relaxed);
 ///         None
 ///     }
 ///     fn dealloc_minor(&mut self, _: u64, _: &GcEvent) {}
 ///     fn dealloc_major(&mut self, _: u64, _: &GcEvent) {}
 /// }
 ///
-/// let words = Rc::new(Cell::new(0));
+/// let words = Arc::new(AtomicU64::new(0));
 /// let tracker: Box<dyn Tracker> = Box::new(Survivors(words.clone()));
-/// # assert_eq!(Rc::strong_count(&words), 2);
+/// # assert_eq!(Arc::strong_count(&words), 2);
 /// # drop(tracker);
 /// ```
-pub trait Tracker {
+pub trait Tracker: Send {
     /// A block was allocated in the nursery.
     fn alloc_minor(&mut self, info: &AllocInfo<'_>) -> Option<u64>;
     /// A block was allocated outside the nursery.

@@ -41,6 +41,10 @@ impl Figures {
 /// A tracker that adds up what it hears.
 pub(crate) struct Adder(pub(crate) Rc<Figures>);
 
+// SAFETY: the figures are shared by the tracker and the context of one machine, which goes from
+// thread to thread as a whole, and nobody gets the tracker back.
+unsafe impl Send for Adder {}
+
 impl Adder {
     fn alloc(&self, info: &AllocInfo<'_>) -> Option<u64> {
         let mut figures = self.0.sums.borrow_mut();

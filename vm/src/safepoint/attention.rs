@@ -17,7 +17,7 @@ use crate::machine::{Machine, Obstacle, SNAPSHOT, Snapshot, Trap};
 pub(crate) unsafe fn look_at_attention(m: Machine) -> Result<Way, Obstacle> {
     // SAFETY: the caller's promise.
     unsafe {
-        if (*m.ctx).control.fuel < 0 {
+        if (*m.ctx).control.fuel < 0 && !(*m.ctx).control.can_pause {
             return Err(Obstacle::Trap(Trap::OutOfFuel));
         }
         let signal = take_attention(m);
@@ -29,6 +29,21 @@ pub(crate) unsafe fn look_at_attention(m: Machine) -> Result<Way, Obstacle> {
             None => Ok(Way::Again),
             Some(signal) => Err(Obstacle::Trap(Trap::Interrupted(signal))),
         }
+    }
+}
+
+/// The fuel is used up at the word that pays for the block behind it.
+///
+/// # Errors
+/// Always: the run ends, or pauses where it can go on. The block is paid for then.
+///
+/// # Safety
+/// As for [`look_at_attention`].
+pub(crate) unsafe fn run_out_of_fuel(m: Machine) -> Result<Way, Obstacle> {
+    // SAFETY: the caller's promise.
+    match unsafe { (*m.ctx).control.can_pause } {
+        true => Err(Obstacle::Pause),
+        false => Err(Obstacle::Trap(Trap::OutOfFuel)),
     }
 }
 

@@ -5,7 +5,7 @@ use profiler::SourceId;
 use super::{check_heap, telling_trackers};
 use crate::code::Pc;
 use crate::heap::{OutOfMemory, Phase};
-use crate::machine::{Broken, Context, Exit, Machine};
+use crate::machine::{Broken, Context, Machine, Roots};
 
 /// Why there is a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +39,21 @@ pub(crate) unsafe fn collect_with_roots(
         };
         let (live, length) = (*ctx).stack.live_refs(m.refs, count);
         (*ctx).stack.clear_stale(m.sp, m.refs, live);
-        let handles = &mut (*ctx).roots.handles;
+        let Roots {
+            exception,
+            held,
+            passing,
+            table,
+        } = &mut (*ctx).roots;
         let globals = &mut (*ctx).globals.refs;
         let [closures, values] = (*ctx).profiling.memprof.roots();
         let mut roots = [
             (live, length),
-            (handles.as_mut_ptr(), handles.len()),
+            (held.as_mut_ptr(), held.len()),
+            (passing.as_mut_ptr(), passing.len()),
+            table.live(),
             (globals.as_mut_ptr(), globals.len()),
-            (&raw mut (*ctx).roots.exception.0, 1),
+            (&raw mut exception.0, 1),
             closures,
             values,
         ];
@@ -104,15 +111,16 @@ pub(super) unsafe fn census(m: Machine) {
     }
 }
 
-/// Finds out what is alive at the end of a run that has started with `entry`.
+/// Finds out what is alive at the end of a run, which has returned to `entry`'s caller if that is
+/// given.
 ///
 /// # Safety
 /// The run has ended, and its stacks are as it left them.
-pub(crate) unsafe fn census_at_end(ctx: *mut Context, entry: Pc) {
+pub(crate) unsafe fn census_at_end(ctx: *mut Context, entry: Option<Pc>) {
     // SAFETY: the caller's promise: `resume` holds the registers at the end.
     unsafe {
         let mut end = (*ctx).control.resume;
-        if matches!((*ctx).control.exit, Exit::Returned) {
+        if let Some(entry) = entry {
             // The entry function's registers are as it left them.
             end.pc = entry;
         }

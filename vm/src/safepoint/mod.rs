@@ -28,7 +28,7 @@ mod room;
 mod switch;
 mod work;
 
-pub(crate) use attention::{look_at_attention, take_attention};
+pub(crate) use attention::{look_at_attention, run_out_of_fuel, take_attention};
 pub(crate) use collect::{Cause, census_at_end, collect_with_roots};
 pub(crate) use raise::{make_fault, unwind};
 pub(crate) use room::{header_source, make_room, sample_external};
@@ -54,6 +54,8 @@ pub(crate) enum Way {
     Collect,
     /// The fault in `control.fault` is raised.
     Raise,
+    /// The exception among the roots is raised.
+    Throw,
     /// The run ends: `control.exit` says why.
     Stop,
 }
@@ -98,6 +100,15 @@ unsafe fn meet(m: Machine, obstacle: Obstacle) -> Way {
             Obstacle::Fault(fault) => {
                 (*m.ctx).control.fault = fault;
                 Way::Raise
+            }
+            Obstacle::Raise => Way::Throw,
+            Obstacle::Ended(trap, backtrace) => {
+                (*m.ctx).control.exit = Exit::Trap(trap, backtrace);
+                Way::Stop
+            }
+            Obstacle::Pause => {
+                (*m.ctx).control.exit = Exit::Paused;
+                Way::Stop
             }
             Obstacle::ExitCode(code) => {
                 (*m.ctx).control.exit = Exit::Code(code);

@@ -75,6 +75,9 @@ pub(crate) unsafe fn switch_unit(
                 (*(*ctx).program).move_nodes(moved);
                 (*ctx).profiling.gc_node = moved((*ctx).profiling.gc_node);
                 (*(*ctx).profiling.cell).publish(moved((*(*ctx).profiling.cell).current()));
+                for node in &mut (*ctx).profiling.outer_nodes {
+                    *node = moved(*node);
+                }
             }
             true => {
                 let mut translator = Translator::new(&*to);
@@ -87,6 +90,9 @@ pub(crate) unsafe fn switch_unit(
                         frame = frame.add(1);
                     }
                     (*(*ctx).profiling.cell).publish(translator.translate(&*current));
+                    for node in &mut (*ctx).profiling.outer_nodes {
+                        *node = translator.translate(&**node);
+                    }
                 }
                 (*(*ctx).program).forget_contexts();
                 (*ctx).profiling.contexts = to;

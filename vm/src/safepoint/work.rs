@@ -25,7 +25,8 @@ pub(crate) unsafe fn spend(m: Machine, fuel: u64) -> Result<(), Obstacle> {
     unsafe {
         let control = &mut (*m.ctx).control;
         control.fuel = control.fuel.saturating_sub_unsigned(fuel);
-        if control.fuel < 0 {
+        // A run that can pause finishes its op first.
+        if control.fuel < 0 && !control.can_pause {
             return Err(Obstacle::Trap(Trap::OutOfFuel));
         }
         let attention = &*control.attention;

@@ -26,6 +26,7 @@ mod settle;
 mod tests;
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use profiler::SourceMap;
 
@@ -65,8 +66,12 @@ impl FunctionFacts {
 }
 
 /// A module that has passed the verifier, with what it learned. There is no other way to make one.
+/// A clone is the same module, which the two share.
 #[derive(Clone, Debug)]
-pub struct VerifiedModule {
+pub struct VerifiedModule(Arc<Verified>);
+
+#[derive(Clone, Debug)]
+struct Verified {
     module: Module,
     facts: Vec<FunctionFacts>,
 }
@@ -74,12 +79,17 @@ pub struct VerifiedModule {
 impl VerifiedModule {
     /// What the verifier learned of each function, by index.
     pub fn facts(&self) -> &[FunctionFacts] {
-        &self.facts
+        &self.0.facts
     }
 
     /// The module itself.
     pub fn into_module(self) -> Module {
-        self.module
+        Arc::try_unwrap(self.0).map_or_else(|shared| shared.module.clone(), |own| own.module)
+    }
+
+    /// Whether two are the same module, not only equal ones.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The same module with another map of sources, which says who may call whom; `None` when the
@@ -87,13 +97,14 @@ impl VerifiedModule {
     ///
     /// Code names sources by number alone. So what was proved of it holds with any such map, and
     /// nothing is verified again.
-    pub fn with_sources(mut self, sources: SourceMap) -> Option<Self> {
-        let n_known = self.module.sources.sources.len();
+    pub fn with_sources(self, sources: SourceMap) -> Option<Self> {
+        let n_known = self.sources.sources.len();
         if sources.validate().is_err() || sources.sources.len() != n_known {
             return None;
         }
-        self.module.sources = sources;
-        Some(self)
+        let mut own = Arc::try_unwrap(self.0).unwrap_or_else(|shared| (*shared).clone());
+        own.module.sources = sources;
+        Some(Self(Arc::new(own)))
     }
 }
 
@@ -101,7 +112,7 @@ impl Deref for VerifiedModule {
     type Target = Module;
 
     fn deref(&self) -> &Module {
-        &self.module
+        &self.0.module
     }
 }
 
@@ -123,7 +134,7 @@ pub fn verify(module: Module) -> Result<VerifiedModule, Vec<VerifyError>> {
         }
     }
     if errors.is_empty() {
-        Ok(VerifiedModule { module, facts })
+        Ok(VerifiedModule(Arc::new(Verified { module, facts })))
     } else {
         Err(errors)
     }

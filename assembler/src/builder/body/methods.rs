@@ -76,7 +76,6 @@ methods! {
         str_of_int(src) str_of_float(src) str_of_bytes(src)
         cap_r(closure, field) cap_i(closure, field);
     0:
-        jnsame(lhs, rhs, target)
         st_gi(global, src) st_gr(global, src)
         st_cap_r(closure, field, src) st_cap_i(closure, field, src)
         fill_r(array, index, count, src) fill_i(array, index, count, src)

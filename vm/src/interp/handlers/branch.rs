@@ -1,6 +1,7 @@
 //! Jumps. A jump that may go backward is a safepoint: it looks whether attention is wanted.
 
 use crate::heap::Value;
+use crate::interp::slow;
 
 handlers! {
     /// `goto e`
@@ -12,7 +13,7 @@ handlers! {
     fn fuel(m) {
         let fuel = &mut (*m.ctx).control.fuel;
         *fuel = fuel.saturating_sub(m.word().e as i64);
-        if *fuel < 0 { return m.attend(); }
+        if *fuel < 0 { return m.enter(slow::out_of_fuel); }
         m.next()
     }
     /// `goto` entry `i[a]` of the `e` jump words that follow, or past them

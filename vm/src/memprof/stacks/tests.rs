@@ -1,11 +1,16 @@
 //! Call stacks against a plain list of calls, and the work that samples take: frames that are
 //! compared, walked, or gone up or down in the tree.
 
+use std::sync::Arc;
+
 use profiler::SourceMap;
 use profiler::sampling::{CallId, CallTree, SplitMix64};
 
 use super::StackCache;
-use crate::code::{DataWord, Frame, Globals, Mode, OpaqueContext, Pc, Program, Word};
+use crate::code::{
+    DataWord, Frame, Globals, LoadedProgram, Mode, OpaqueContext, Pc, Program, Word,
+};
+use crate::heap::Statics;
 use crate::isa::Op;
 use crate::module::{Function, Module};
 use crate::verify::verify;
@@ -50,19 +55,19 @@ fn program() -> Program {
         ..Module::default()
     };
     let data = DataWord { x: 0, y: 0 };
-    Program {
+    Program::new(Arc::new(LoadedProgram {
         module: verify(module).expect("a function that returns verifies"),
         code: vec![Word { data }; SAMPLED + 1],
         functions: Box::default(),
         node_words: Vec::new(),
         contexts: Vec::new(),
         mode: Mode::Off,
+        counts: false,
         callback_return: N_STUBS - 1,
-        caught: Vec::new(),
         globals: Globals::default(),
-        caller_sites: Default::default(),
         events_handler: unused,
-    }
+        _statics: Statics::default(),
+    }))
 }
 
 /// A control stack, and what a plain list knows of it.
