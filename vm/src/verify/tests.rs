@@ -1,5 +1,7 @@
 //! One case for each message of the verifier: a function, and what is wrong with it.
 
+mod constants;
+
 use profiler::{NameId, Source, SourceMap, SourceSeqId};
 
 use super::verify;
@@ -142,7 +144,7 @@ fn indices_must_name_something() {
     let cases = [
         (text(2), "no constant has the index 2"),
         (text(1), "constant 1 is no string"),
-        (data(0), "constant 0 is a string, not an array"),
+        (data(0), "constant 0 is no array of numbers"),
         (call(9, 1, 0), "no function has the index 9"),
         (host, "no host function has the index 1"),
         (enter(9), "no source has the index 9"),
