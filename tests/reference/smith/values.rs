@@ -41,7 +41,7 @@ impl Scope<'_> {
             5 => format!("st_gr gr, {q}"),
             6 => format!("{p} = ld_gr gp"),
             7 => format!("st_gr gp, {p}"),
-            _ => format!("x = ld_gi gi\nx = add_imm x, 1\nst_gi gi, x"),
+            _ => "x = ld_gi gi\nx = add_imm x, 1\nst_gi gi, x".to_owned(),
         }
     }
 
@@ -235,7 +235,7 @@ impl Scope<'_> {
             4 => format!("tx = constant crefs\nset_r_imm tx, 1, {q}"),
             5 => format!("tx = constant ints\nfill_i tx, 0, 2, {i}"),
             6 => format!("tx = constant bytes\n{i} = put_int tx, 0, 5"),
-            _ => format!("tx = constant floats\nty = data floats\ncopy tx, 0, ty, 0, 1"),
+            _ => "tx = constant floats\nty = data floats\ncopy tx, 0, ty, 0, 1".to_owned(),
         }
     }
 

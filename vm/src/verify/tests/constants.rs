@@ -44,7 +44,10 @@ fn immediates_have_63_bits() {
     for number in [1 << 62, -(1 << 62) - 1, i64::MIN, i64::MAX] {
         let expected = format!("the immediate {number} needs more than 63 bits");
         let wrong = Constant::Refs(vec![ConstRef::Immediate(number)]);
-        assert_eq!(messages(with_constants(&[wrong])), [expected.clone()]);
+        assert_eq!(
+            messages(with_constants(&[wrong])),
+            std::slice::from_ref(&expected)
+        );
         let mut wrong = module(&[Op::Ret {}]);
         wrong.globals.refs.push(Global {
             name: "g".into(),
@@ -81,7 +84,7 @@ fn constant_closures_fit_their_function() {
     assert_eq!(messages(closure(1, 1, 0)), [""; 0]);
     let cases = [
         (closure(9, 1, 0), "no function has the index 9"),
-        (closure(0, 0, 0), "`main` is no closure's function"),
+        (closure(0, 0, 0), "`main` is not declared as a closure's function"),
         (closure(1, 0, 0), ""),
         (closure(1, 1, 1), ""),
     ];
