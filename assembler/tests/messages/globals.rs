@@ -245,12 +245,12 @@ fn a_constant_of_an_unknown_kind() {
     check(
         r#"data a = recrd 1 [] []
 fun main() { ret }"#,
-        expect![[r#"
-            a.asm:1:10: error: a constant should stand here, not `recrd`
-                data a = recrd 1 [] []
-                         ^^^^^
-            help: `i64 [..]`, `f64 [..]`, `bytes [..]`, `text ".."`, `refs [..]`, `record TAG [refs] [ints]` or `closure FUNCTION [refs] [ints]`
-        "#]],
+        expect![
+            "a.asm:1:10: error: a constant should stand here, not `recrd`\n    \
+             data a = recrd 1 [] []\n             ^^^^^\n\
+             help: `i64 [..]`, `f64 [..]`, `bytes [..]`, `text \"..\"`, `refs [..]`, \
+             `record TAG [refs] [ints]` or `closure FUNCTION [refs] [ints]`\n"
+        ],
     );
 }
 

@@ -93,8 +93,8 @@ macro_rules! for_each_op {
         0x1e rsub_ovf_imm = RSubOvfImm { dst: IOut, lhs: IIn, rhs: Int32 }: faults;
 
         // Arithmetic of more than 64 bits.
-        /// `i[dst] = i[lhs] + i[rhs] + the lowest bit of i[carry_in], i[carry] = what 64 bits cannot
-        /// hold`, unsigned.
+        /// `i[dst] = i[lhs] + i[rhs] + the lowest bit of i[carry_in], i[carry] = what 64 bits
+        /// cannot hold`, unsigned.
         0x17 add_carry = AddCarry { dst: IOut, carry: IOut, lhs: IIn, rhs: IIn, carry_in: IIn };
         /// `i[dst] = i[lhs] - i[rhs] - the lowest bit of i[borrow_in], i[borrow] = 1 if that is
         /// negative`, unsigned.
