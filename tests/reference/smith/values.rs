@@ -138,7 +138,7 @@ impl Scope<'_> {
         );
         let (bytes, p) = (self.var(Kind::Bytes), self.var(Kind::Record));
         let (at, count) = (self.random.below(4), self.random.below(5));
-        match self.random.below(11) {
+        match self.random.below(16) {
             0 => format!("{i} = find {t}, {u}, 0"),
             1 => format!("{i} = find {bytes}, {t}, {at}"),
             2 => format!("{i} = hash {t}"),

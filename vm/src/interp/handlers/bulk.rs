@@ -105,8 +105,8 @@ outlined! {
         });
         way_after(m, filled.map(|()| Way::Next))
     }
-    /// Whether the strings `r[a]` and `r[b]`, which are as long as each other, are equal; or the way
-    /// on, if the run ends meanwhile.
+    /// Whether the strings `r[a]` and `r[b]`, which are as long as each other, are equal; or the
+    /// way on, if the run ends meanwhile.
     pub(super) fn equal_parts(m) -> Result<bool, Way> {
         let w = m.word();
         let (lhs, rhs) = (m.object(w.a, ObjectKind::Text), m.object(w.b, ObjectKind::Text));
