@@ -83,7 +83,9 @@ binary_imm! {
 
 /// `i[a] = i[b] op i[c]`, and `i[a] = i[b] op e`, which fault when there is no result.
 macro_rules! checked {
-    ($($name:ident $(, $name_imm:ident)? = |$lhs:ident, $rhs:ident| $result:expr, $fault:expr;)+) => {
+    ($(
+        $name:ident $(, $name_imm:ident)? = |$lhs:ident, $rhs:ident| $result:expr, $fault:expr;
+    )+) => {
         handlers! { $(
             fn $name(m) {
                 let w = m.word();
