@@ -291,6 +291,11 @@ impl<'a> Linker<'a> {
         let at = std::ptr::from_ref(module);
         let mut open = vec![id];
         while let Some(&id) = open.last() {
+            // It may have been named before, or twice by one constant.
+            if self.constant_ids.contains_key(&(at, id)) {
+                open.pop();
+                continue;
+            }
             let Some(constant) = module.constants.get(id as usize) else {
                 return u32::MAX;
             };

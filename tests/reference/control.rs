@@ -10,7 +10,7 @@ use super::host::HostEnd;
 use super::{End, MAX_DEPTH, Machine};
 
 /// How many registers of each class a frame may name.
-const REGISTERS: usize = 256;
+pub(super) const REGISTERS: usize = 256;
 /// What stands in `i` registers that nobody has written. A program that can see it is one that
 /// should not have verified.
 const UNWRITTEN: i64 = 0x5ca1_ab1e_dead_beef;
@@ -110,7 +110,7 @@ impl Machine<'_> {
         }
     }
 
-    fn signature(&self, function: u32) -> Signature {
+    pub(super) fn signature(&self, function: u32) -> Signature {
         self.module.functions[function as usize].signature
     }
 

@@ -14,6 +14,8 @@ pub(super) enum Made {
     Nothing,
     /// A raw word.
     Word(i64),
+    /// Two raw words.
+    Words([i64; 2]),
     /// A number read from a string; `None` when there is none.
     Parsed(Option<i64>),
     /// A reference that is there already.
@@ -40,6 +42,8 @@ pub(super) fn execute(
     heap: &mut Heap,
 ) -> Option<Result<Made, Fault>> {
     immediate(opcode, operands)
+        .or_else(|| tagged(opcode, operands))
+        .or_else(|| weak(opcode, operands, heap))
         .or_else(|| field(opcode, operands, heap))
         .or_else(|| new_array(opcode, operands))
         .or_else(|| load(opcode, operands, heap))
@@ -66,11 +70,73 @@ fn immediate(opcode: Opcode, operands: &Operands) -> Option<Result<Made, Fault>>
     })
 }
 
+/// The number in an immediate.
+pub(super) fn number(value: Value) -> Result<i64, Fault> {
+    match value {
+        Value::Immediate(number) => Ok(number),
+        Value::Null | Value::Object(_) => Err(Fault::WrongKind),
+    }
+}
+
+/// Arithmetic on immediates, which overflows at 63 bits.
+fn tagged(opcode: Opcode, operands: &Operands) -> Option<Result<Made, Fault>> {
+    let [one, other] = operands.refs;
+    let both = || -> Result<(i128, i128), Fault> {
+        let other = match opcode {
+            TAddImm => operands.words[0],
+            _ => number(other)?,
+        };
+        Ok((number(one)?.into(), other.into()))
+    };
+    let result = |(a, b): (i128, i128)| {
+        let exact = match opcode {
+            TAdd | TAddImm => a + b,
+            TSub => a - b,
+            _ => a * b,
+        };
+        let fits = (-(1 << 62)..1 << 62).contains(&exact);
+        let value = Value::Immediate(exact as i64);
+        fits.then_some(Made::Reference(value))
+            .ok_or(Fault::Overflow)
+    };
+    matches!(opcode, TAdd | TSub | TMul | TAddImm).then(|| both().and_then(result))
+}
+
+/// Weak references, and what a reference is.
+fn weak(opcode: Opcode, operands: &Operands, heap: &Heap) -> Option<Result<Made, Fault>> {
+    let one = operands.refs[0];
+    Some(match opcode {
+        NewWeak => Ok(Made::Object(Object::Weak(one))),
+        LdWeak => heap.object(one).and_then(|object| match object {
+            Object::Weak(to) => Ok(Made::Reference(*to)),
+            _ => Err(Fault::WrongKind),
+        }),
+        GetKind => Ok(Made::Word(match one {
+            Value::Null => 0,
+            Value::Immediate(_) => 1,
+            Value::Object(_) => heap.object(one).map_or(0, Object::kind),
+        })),
+        _ => return None,
+    })
+}
+
 fn field(opcode: Opcode, operands: &Operands, heap: &mut Heap) -> Option<Result<Made, Fault>> {
     let ([record, value], [word, ..]) = (operands.refs, operands.words);
     let index = operands.field;
     let access = || -> Result<Made, Fault> {
-        let made = match (opcode, heap.object_mut(record)?) {
+        if matches!(opcode, StR | StI | StCapR | StCapI) {
+            let (refs, ints) = match (opcode, heap.object_mut(record)?) {
+                (StR | StI, Object::Record { refs, ints, .. }) => (refs, ints),
+                (StCapR | StCapI, Object::Closure { refs, ints, .. }) => (refs, ints),
+                _ => return Err(Fault::WrongKind),
+            };
+            match opcode {
+                StR | StCapR => *refs.get_mut(index).ok_or(Fault::WrongKind)? = value,
+                _ => *ints.get_mut(index).ok_or(Fault::WrongKind)? = word,
+            }
+            return Ok(Made::Nothing);
+        }
+        let made = match (opcode, heap.object(record)?) {
             (GetTag, Object::Record { tag, .. }) => Made::Word(i64::from(*tag)),
             (LdR, Object::Record { refs, .. }) | (CapR, Object::Closure { refs, .. }) => {
                 Made::Reference(*refs.get(index).ok_or(Fault::WrongKind)?)
@@ -78,19 +144,13 @@ fn field(opcode: Opcode, operands: &Operands, heap: &mut Heap) -> Option<Result<
             (LdI, Object::Record { ints, .. }) | (CapI, Object::Closure { ints, .. }) => {
                 Made::Word(*ints.get(index).ok_or(Fault::WrongKind)?)
             }
-            (StR, Object::Record { refs, .. }) => {
-                *refs.get_mut(index).ok_or(Fault::WrongKind)? = value;
-                Made::Nothing
-            }
-            (StI, Object::Record { ints, .. }) => {
-                *ints.get_mut(index).ok_or(Fault::WrongKind)? = word;
-                Made::Nothing
-            }
             _ => return Err(Fault::WrongKind),
         };
         Ok(made)
     };
-    matches!(opcode, GetTag | LdR | LdI | StR | StI | CapR | CapI).then(access)
+    let is_field = matches!(opcode, GetTag | LdR | LdI | StR | StI | CapR | CapI)
+        || matches!(opcode, StCapR | StCapI);
+    is_field.then(access)
 }
 
 fn new_array(opcode: Opcode, operands: &Operands) -> Option<Result<Made, Fault>> {
@@ -118,17 +178,19 @@ fn load(opcode: Opcode, operands: &Operands, heap: &Heap) -> Option<Result<Made,
     let access = || -> Result<Made, Fault> {
         let object = heap.object(array)?;
         Ok(match (opcode, object) {
-            (GetR, Object::Refs(elements)) => Made::Reference(at(elements, index)?),
-            (GetI, Object::Ints(elements)) => Made::Word(at(elements, index)?),
-            (GetF, Object::Floats(elements)) => Made::Word(at(elements, index)?),
-            (GetB, Object::Bytes(bytes) | Object::Text(bytes)) => {
+            (GetR | GetRImm, Object::Refs(elements)) => Made::Reference(at(elements, index)?),
+            (GetI | GetIImm, Object::Ints(elements)) => Made::Word(at(elements, index)?),
+            (GetF | GetFImm, Object::Floats(elements)) => Made::Word(at(elements, index)?),
+            (GetB | GetBImm, Object::Bytes(bytes) | Object::Text(bytes)) => {
                 Made::Word(at(bytes, index)?.into())
             }
             (Len, object) => Made::Word(object.length().ok_or(Fault::WrongKind)? as i64),
             _ => return Err(Fault::WrongKind),
         })
     };
-    matches!(opcode, GetR | GetI | GetF | GetB | Len).then(access)
+    let is_load = matches!(opcode, GetR | GetI | GetF | GetB | Len)
+        || matches!(opcode, GetRImm | GetIImm | GetFImm | GetBImm);
+    is_load.then(access)
 }
 
 fn put<T>(elements: &mut [T], index: i64, value: T) -> Result<(), Fault> {
@@ -141,16 +203,18 @@ fn store(opcode: Opcode, operands: &Operands, heap: &mut Heap) -> Option<Result<
     let ([index, word, _], [array, value]) = (operands.words, operands.refs);
     let mut access = || -> Result<Made, Fault> {
         match (opcode, heap.object_mut(array)?) {
-            (SetR, Object::Refs(elements)) => put(elements, index, value)?,
-            (SetI, Object::Ints(elements)) => put(elements, index, word)?,
-            (SetF, Object::Floats(elements)) => put(elements, index, word)?,
-            (SetB, Object::Bytes(bytes)) => put(bytes, index, word as u8)?,
+            (SetR | SetRImm, Object::Refs(elements)) => put(elements, index, value)?,
+            (SetI | SetIImm, Object::Ints(elements)) => put(elements, index, word)?,
+            (SetF | SetFImm, Object::Floats(elements)) => put(elements, index, word)?,
+            (SetB | SetBImm, Object::Bytes(bytes)) => put(bytes, index, word as u8)?,
             _ => return Err(Fault::WrongKind),
         }
         Ok(Made::Nothing)
     };
     match opcode {
-        SetR | SetI | SetF | SetB => Some(access()),
+        SetR | SetI | SetF | SetB | SetRImm | SetIImm | SetFImm | SetBImm => Some(access()),
+        FillR | FillI | FillF | FillB => Some(fill(opcode, operands, heap)),
+        PutInt => Some(put_int(operands, heap)),
         Copy => Some(copy(operands, heap)),
         _ => None,
     }
@@ -175,6 +239,50 @@ fn overwrite<T: Clone>(elements: &mut [T], start: i64, part: &[T]) -> Result<(),
         .ok_or(Fault::IndexOutOfBounds)?;
     place.clone_from_slice(part);
     Ok(())
+}
+
+fn fill(opcode: Opcode, operands: &Operands, heap: &mut Heap) -> Result<Made, Fault> {
+    fn all<T: Clone>(of: &mut [T], start: i64, count: i64, value: T) -> Result<(), Fault> {
+        let count = part(of, start, count)?.len();
+        overwrite(of, start, &vec![value; count])
+    }
+    let ([start, count, word], [array, value]) = (operands.words, operands.refs);
+    match (opcode, heap.object_mut(array)?) {
+        (FillR, Object::Refs(elements)) => all(elements, start, count, value),
+        (FillI, Object::Ints(elements)) => all(elements, start, count, word),
+        (FillF, Object::Floats(elements)) => all(elements, start, count, word),
+        (FillB, Object::Bytes(bytes)) => all(bytes, start, count, word as u8),
+        _ => Err(Fault::WrongKind),
+    }?;
+    Ok(Made::Nothing)
+}
+
+fn put_int(operands: &Operands, heap: &mut Heap) -> Result<Made, Fault> {
+    let ([start, number, _], [array, _]) = (operands.words, operands.refs);
+    let digits = number.to_string().into_bytes();
+    match heap.object_mut(array)? {
+        Object::Bytes(bytes) => overwrite(bytes, start, &digits)?,
+        _ => return Err(Fault::WrongKind),
+    }
+    Ok(Made::Word(start + digits.len() as i64))
+}
+
+/// Where a part stands first, from an index on.
+fn find(all: &[u8], part: &[u8], start: i64) -> Result<i64, Fault> {
+    let start = usize::try_from(start).map_err(|_| Fault::IndexOutOfBounds)?;
+    let rest = all.get(start..).ok_or(Fault::IndexOutOfBounds)?;
+    let place = (0..=rest.len()).find(|&at| rest[at..].starts_with(part));
+    Ok(place.map_or(-1, |at| (start + at) as i64))
+}
+
+fn hash(bytes: &[u8]) -> i64 {
+    let mut hash = bytes.len() as u64;
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        hash = (hash.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x517cc1b727220a95);
+    }
+    (hash ^ hash >> 32) as i64
 }
 
 /// The part is copied out first, so overlaps do no harm.
@@ -202,7 +310,9 @@ fn text(opcode: Opcode, operands: &Operands, heap: &Heap) -> Option<Result<Made,
         Ok(match opcode {
             Cat => new([heap.text(one)?, heap.text(other)?].concat()),
             Cmp => Made::Word(heap.text(one)?.cmp(heap.text(other)?) as i64),
-            SubStr => new(part(heap.text(one)?, word, count)?),
+            SubStr => new(part(heap.bytes(one)?, word, count)?),
+            Find => Made::Word(find(heap.bytes(one)?, heap.bytes(other)?, word)?),
+            Hash => Made::Word(hash(heap.bytes(one)?)),
             StrOfInt => new(word.to_string().into_bytes()),
             StrOfFloat => new(format_float(double).into_bytes()),
             IntOfStr => Made::Parsed(
@@ -223,7 +333,7 @@ fn text(opcode: Opcode, operands: &Operands, heap: &Heap) -> Option<Result<Made,
         })
     };
     let is_text = matches!(opcode, Cat | Cmp | SubStr | StrOfInt | StrOfFloat)
-        || matches!(opcode, IntOfStr | FloatOfStr | StrOfBytes);
+        || matches!(opcode, IntOfStr | FloatOfStr | StrOfBytes | Find | Hash);
     is_text.then(make)
 }
 

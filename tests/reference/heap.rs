@@ -46,6 +46,8 @@ pub(super) enum Object {
     Bytes(Vec<u8>),
     /// An immutable string.
     Text(Vec<u8>),
+    /// A weak reference.
+    Weak(Value),
 }
 
 impl Object {
@@ -57,6 +59,7 @@ impl Object {
             Self::Refs(elements) => 2 + elements.len(),
             Self::Ints(elements) | Self::Floats(elements) => 2 + elements.len(),
             Self::Bytes(bytes) | Self::Text(bytes) => 2 + bytes.len().div_ceil(8),
+            Self::Weak(_) => 2,
         };
         words as u64 * 8
     }
@@ -67,36 +70,100 @@ impl Object {
             Self::Refs(elements) => Some(elements.len()),
             Self::Ints(elements) | Self::Floats(elements) => Some(elements.len()),
             Self::Bytes(bytes) | Self::Text(bytes) => Some(bytes.len()),
-            Self::Record { .. } | Self::Closure { .. } => None,
+            Self::Record { .. } | Self::Closure { .. } | Self::Weak(_) => None,
+        }
+    }
+
+    /// What the op `kind` says of the object.
+    pub(super) fn kind(&self) -> i64 {
+        match self {
+            Self::Record { .. } => 2,
+            Self::Closure { .. } => 3,
+            Self::Refs(_) => 4,
+            Self::Ints(_) => 5,
+            Self::Floats(_) => 6,
+            Self::Bytes(_) => 7,
+            Self::Text(_) => 8,
+            Self::Weak(_) => 9,
+        }
+    }
+
+    /// What the object keeps alive.
+    fn kept(&self) -> &[Value] {
+        match self {
+            Self::Record { refs, .. } | Self::Closure { refs, .. } | Self::Refs(refs) => refs,
+            _ => &[],
         }
     }
 }
 
-/// All objects of a run.
+/// All objects of a run, those of constants first.
 #[derive(Debug, Default)]
-pub(super) struct Heap(Vec<Object>);
+pub(super) struct Heap {
+    objects: Vec<Object>,
+    /// How many objects are constants, which no program may change.
+    constants: usize,
+}
 
 impl Heap {
+    /// Adds the object of the next constant, before any other objects.
+    pub(super) fn add_constant(&mut self, object: Object) -> Value {
+        assert_eq!(self.constants, self.objects.len(), "constants come first");
+        self.constants += 1;
+        self.add(object)
+    }
+
     /// Adds an object; charging its bytes is the caller's affair.
     pub(super) fn add(&mut self, object: Object) -> Value {
-        self.0.push(object);
-        Value::Object(self.0.len() - 1)
+        self.objects.push(object);
+        Value::Object(self.objects.len() - 1)
     }
 
     /// The object of a reference. Null and immediates are of the wrong kind wherever an object
     /// is wanted.
     pub(super) fn object(&self, value: Value) -> Result<&Object, Fault> {
         match value {
-            Value::Object(index) => Ok(&self.0[index]),
+            Value::Object(index) => Ok(&self.objects[index]),
             Value::Null | Value::Immediate(_) => Err(Fault::WrongKind),
         }
     }
 
-    /// As [`Heap::object`], to be changed.
+    /// As [`Heap::object`], to be changed. Constants are of the wrong kind for that.
     pub(super) fn object_mut(&mut self, value: Value) -> Result<&mut Object, Fault> {
         match value {
-            Value::Object(index) => Ok(&mut self.0[index]),
-            Value::Null | Value::Immediate(_) => Err(Fault::WrongKind),
+            Value::Object(index) if index >= self.constants => Ok(&mut self.objects[index]),
+            _ => Err(Fault::WrongKind),
+        }
+    }
+
+    /// A collection, of which a program sees one thing: weak references to what neither the roots
+    /// nor constants lead to become null.
+    pub(super) fn collect(&mut self, roots: impl Iterator<Item = Value>) {
+        let mut is_alive = vec![false; self.objects.len()];
+        let mut open: Vec<Value> = (0..self.constants).map(Value::Object).collect();
+        open.extend(roots);
+        while let Some(value) = open.pop() {
+            if let Value::Object(index) = value
+                && !std::mem::replace(&mut is_alive[index], true)
+            {
+                open.extend(self.objects[index].kept());
+            }
+        }
+        for object in &mut self.objects {
+            if let Object::Weak(to) = object
+                && let Value::Object(index) = *to
+                && !is_alive[index]
+            {
+                *to = Value::Null;
+            }
+        }
+    }
+
+    /// The bytes of a string or a byte array.
+    pub(super) fn bytes(&self, value: Value) -> Result<&[u8], Fault> {
+        match self.object(value)? {
+            Object::Text(bytes) | Object::Bytes(bytes) => Ok(bytes),
+            _ => Err(Fault::WrongKind),
         }
     }
 
@@ -135,29 +202,31 @@ impl Heap {
             return text.push('…');
         }
         let raw = |words: &[i64]| words.iter().take(40).map(i64::to_string).collect();
-        let (open, refs, raw, close): (String, &[Value], Vec<String>, _) = match &self.0[index] {
-            Object::Text(bytes) | Object::Bytes(bytes) => {
-                let shown = &bytes[..bytes.len().min(40)];
-                text.push_str(&format!("{:?}", String::from_utf8_lossy(shown)));
-                if shown.len() < bytes.len() {
-                    text.push('…');
+        let (open, refs, raw, close): (String, &[Value], Vec<String>, _) =
+            match &self.objects[index] {
+                Object::Text(bytes) | Object::Bytes(bytes) => {
+                    let shown = &bytes[..bytes.len().min(40)];
+                    text.push_str(&format!("{:?}", String::from_utf8_lossy(shown)));
+                    if shown.len() < bytes.len() {
+                        text.push('…');
+                    }
+                    return;
                 }
-                return;
-            }
-            Object::Record { tag, refs, ints } => (format!("#{tag}("), refs, raw(ints), ')'),
-            Object::Closure { refs, ints, .. } => ("closure(".into(), refs, raw(ints), ')'),
-            Object::Refs(refs) => ("[".into(), refs, Vec::new(), ']'),
-            Object::Ints(ints) => ("[".into(), &[], raw(ints), ']'),
-            Object::Floats(bits) => {
-                let shown = |&bits: &i64| format!("{:?}", f64::from_bits(bits as u64));
-                (
-                    "[".into(),
-                    &[],
-                    bits.iter().take(40).map(shown).collect(),
-                    ']',
-                )
-            }
-        };
+                Object::Record { tag, refs, ints } => (format!("#{tag}("), refs, raw(ints), ')'),
+                Object::Closure { refs, ints, .. } => ("closure(".into(), refs, raw(ints), ')'),
+                Object::Refs(refs) => ("[".into(), refs, Vec::new(), ']'),
+                Object::Weak(to) => ("weak(".into(), std::slice::from_ref(to), Vec::new(), ')'),
+                Object::Ints(ints) => ("[".into(), &[], raw(ints), ']'),
+                Object::Floats(bits) => {
+                    let shown = |&bits: &i64| format!("{:?}", f64::from_bits(bits as u64));
+                    (
+                        "[".into(),
+                        &[],
+                        bits.iter().take(40).map(shown).collect(),
+                        ']',
+                    )
+                }
+            };
         text.push_str(&open);
         for (index, &value) in refs.iter().take(40).enumerate() {
             text.push_str(if index > 0 { ", " } else { "" });

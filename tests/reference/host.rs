@@ -2,6 +2,7 @@
 
 use vm::Fault;
 
+use super::control::REGISTERS;
 use super::data::format_float;
 use super::heap::{Object, Value};
 use super::{End, Machine};
@@ -57,7 +58,11 @@ impl Machine<'_> {
                 self.refs[refs] = self.allocate(Object::Text(argument));
             }
             "exit" => return Err(HostEnd::Run(End::ExitCode(word as u8))),
-            "gc" => {}
+            "gc" => {
+                let registers = self.refs[..self.frame().refs + REGISTERS].iter();
+                let roots: Vec<Value> = registers.chain(&self.global_refs).copied().collect();
+                self.heap.collect(roots.into_iter());
+            }
             _ => panic!("no program of the generator calls `{name}`"),
         }
         Ok(())

@@ -21,8 +21,9 @@ pub(crate) mod smith;
 mod step;
 
 use profiler::SourceId;
-use vm::isa::{ConstId, FuncId, Op, SourceRef};
-use vm::module::Constant;
+use vm::Fault;
+use vm::isa::{ConstId, FuncId, IntGlobal, Op, RefGlobal, SourceRef};
+use vm::module::{ConstRef, Constant, Global};
 use vm::verify::VerifiedModule;
 
 use control::Frame;
@@ -93,8 +94,10 @@ struct Machine<'a> {
     module: &'a VerifiedModule,
     steps: &'a [Vec<Step>],
     heap: Heap,
-    /// Where each string constant stands in the heap; such strings are nobody's allocation.
-    texts: Vec<Value>,
+    /// Each constant as an object, which is nobody's allocation.
+    constants: Vec<Value>,
+    global_ints: Vec<i64>,
+    global_refs: Vec<Value>,
     ints: Vec<i64>,
     refs: Vec<Value>,
     frames: Vec<Frame>,
@@ -108,17 +111,22 @@ struct Machine<'a> {
 /// Runs a module's entry function, for so many ops at most.
 pub(crate) fn run(module: &VerifiedModule, arguments: &[Vec<u8>], max_ops: u64) -> Report {
     let mut heap = Heap::default();
-    let texts = module.constants.iter().map(|constant| match constant {
-        Constant::Text(bytes) => heap.add(Object::Text(bytes.clone())),
-        _ => Value::Null,
-    });
-    let texts = texts.collect();
+    let mut constants = Vec::new();
+    for constant in &module.constants {
+        let object = constant_object(constant, &constants);
+        constants.push(heap.add_constant(object));
+    }
+    let value = |one: &Global<ConstRef>| reference(one.value, &constants);
+    let global_refs = module.globals.refs.iter().map(value).collect();
+    let global_ints = module.globals.ints.iter().map(|one| one.value).collect();
     let steps = step::steps(module);
     let mut machine = Machine {
         module,
         steps: &steps,
         heap,
-        texts,
+        constants,
+        global_ints,
+        global_refs,
         ints: Vec::new(),
         refs: Vec::new(),
         frames: Vec::new(),
@@ -139,6 +147,42 @@ pub(crate) fn run(module: &VerifiedModule, arguments: &[Vec<u8>], max_ops: u64) 
         allocated: machine.ledger.allocated,
         counts: machine.ledger.counts,
         tally: machine.tally,
+    }
+}
+
+/// A constant as an object, which refers to constants before it.
+fn constant_object(constant: &Constant, before: &[Value]) -> Object {
+    let all = |refs: &[ConstRef]| refs.iter().map(|&one| reference(one, before)).collect();
+    match constant {
+        Constant::Text(bytes) => Object::Text(bytes.clone()),
+        Constant::Bytes(bytes) => Object::Bytes(bytes.clone()),
+        Constant::Ints(values) => Object::Ints(values.clone()),
+        Constant::Floats(values) => {
+            Object::Floats(values.iter().map(|one| one.to_bits() as i64).collect())
+        }
+        Constant::Refs(refs) => Object::Refs(all(refs)),
+        Constant::Record { tag, refs, ints } => Object::Record {
+            tag: *tag,
+            refs: all(refs),
+            ints: ints.clone(),
+        },
+        Constant::Closure {
+            function,
+            refs,
+            ints,
+        } => Object::Closure {
+            function: *function,
+            refs: all(refs),
+            ints: ints.clone(),
+        },
+    }
+}
+
+fn reference(reference: ConstRef, constants: &[Value]) -> Value {
+    match reference {
+        ConstRef::Null => Value::Null,
+        ConstRef::Immediate(number) => Value::Immediate(number),
+        ConstRef::Constant(index) => constants[index as usize],
     }
 }
 
@@ -178,13 +222,21 @@ impl Machine<'_> {
     /// Executes an op that stays in its function, unless it faults.
     fn step(&mut self, step: &Step) -> Result<(), End> {
         let operands = self.fetch(step);
-        if let Some(next) = self.jump(step, &operands) {
-            self.frame_mut().at = next;
-            return Ok(());
+        match self.jump(step, &operands) {
+            Ok(Some(next)) => {
+                self.frame_mut().at = next;
+                return Ok(());
+            }
+            Ok(None) => {}
+            Err(fault) => return self.fault(fault),
         }
         let [a, b, _] = operands.words;
         let made = if let Some(made) = self.special(&step.op) {
             Ok(made)
+        } else if let Some(result) = self.sig(step, &operands) {
+            result.map(Made::Word)
+        } else if let Some(both) = numbers::wide(step.opcode, operands.words) {
+            Ok(Made::Words(both))
         } else if let Some(result) = numbers::evaluate(step.opcode, a, b) {
             result.map(Made::Word)
         } else {
@@ -228,6 +280,10 @@ impl Machine<'_> {
         let reference = match made {
             Made::Nothing => return,
             Made::Word(value) => return set_int(0, value),
+            Made::Words([one, other]) => {
+                set_int(0, one);
+                return set_int(1, other);
+            }
             Made::Parsed(value) => {
                 set_int(0, value.unwrap_or(0));
                 return set_int(1, value.is_some().into());
@@ -240,22 +296,68 @@ impl Machine<'_> {
     }
 
     /// The step that a jump goes on at; `None` when the op is no jump.
-    fn jump(&self, step: &Step, operands: &Operands) -> Option<usize> {
+    fn jump(&self, step: &Step, operands: &Operands) -> Result<Option<usize>, Fault> {
         let ([a, b, _], [one, other]) = (operands.words, operands.refs);
         let next = self.frame().at + 1;
         if let Op::Switch { .. } = step.op {
             let index = usize::try_from(a).unwrap_or(usize::MAX);
-            return Some(step.targets.get(index).copied().unwrap_or(next));
+            return Ok(Some(step.targets.get(index).copied().unwrap_or(next)));
         }
-        let target = step.target?;
+        let record_tag = match self.heap.object(one) {
+            Ok(Object::Record { tag, .. }) => Some(*tag),
+            _ => None,
+        };
+        if let Op::SwitchTag { .. } = step.op {
+            let n_imms = usize::from(step.tag);
+            let index = match (one, record_tag) {
+                (Value::Null, _) => Some(0),
+                (Value::Immediate(number), _) => usize::try_from(number)
+                    .ok()
+                    .filter(|&number| number < n_imms)
+                    .map(|number| 1 + number),
+                (Value::Object(_), tag) => tag.map(|tag| 1 + n_imms + usize::from(tag)),
+            };
+            let target = index.and_then(|index| step.targets.get(index));
+            return Ok(Some(target.copied().unwrap_or(next)));
+        }
+        let Some(target) = step.target else {
+            return Ok(None);
+        };
         let is_taken = match step.op {
             Op::JNull { .. } => one == Value::Null,
             Op::JNonNull { .. } => one != Value::Null,
             Op::JImm { .. } => matches!(one, Value::Immediate(_)),
             Op::JSame { .. } => one == other,
+            Op::JTag { .. } => record_tag == Some(step.tag),
+            Op::JNTag { .. } => record_tag != Some(step.tag),
+            Op::JTLt { .. } => data::number(one)? < data::number(other)?,
+            Op::JTLe { .. } => data::number(one)? <= data::number(other)?,
+            Op::JStrEq { .. } => self.heap.text(one)? == self.heap.text(other)?,
+            Op::JStrNe { .. } => self.heap.text(one)? != self.heap.text(other)?,
             _ => numbers::jumps(step.opcode, a, b).expect("every jump is of one of these kinds"),
         };
-        Some(if is_taken { target } else { next })
+        Ok(Some(if is_taken { target } else { next }))
+    }
+
+    /// The signature of a closure, if that is the op.
+    fn sig(&self, step: &Step, operands: &Operands) -> Option<Result<i64, Fault>> {
+        let Op::GetSig { .. } = step.op else {
+            return None;
+        };
+        let object = self.heap.object(operands.refs[0]);
+        Some(object.and_then(|object| match object {
+            Object::Closure { function, .. } => {
+                let sig = self.signature(*function);
+                let bytes = [
+                    sig.int_params,
+                    sig.ref_params,
+                    sig.int_results,
+                    sig.ref_results,
+                ];
+                Ok(u32::from_le_bytes(bytes).into())
+            }
+            _ => Err(Fault::WrongKind),
+        }))
     }
 
     /// Ops that need more than their registers: constants, lists of registers, sources.
@@ -273,18 +375,17 @@ impl Machine<'_> {
             Op::Text {
                 constant: ConstId(id),
                 ..
-            } => Made::Reference(self.texts[*id as usize]),
+            }
+            | Op::Constant {
+                constant: ConstId(id),
+                ..
+            } => Made::Reference(self.constants[*id as usize]),
             Op::Data {
                 constant: ConstId(id),
                 ..
             } => {
-                let bits = |values: &[f64]| values.iter().map(|one| one.to_bits() as i64).collect();
-                Made::Object(match &self.module.constants[*id as usize] {
-                    Constant::Text(_) => unreachable!("verified: no string"),
-                    Constant::Bytes(bytes) => Object::Bytes(bytes.clone()),
-                    Constant::Ints(values) => Object::Ints(values.clone()),
-                    Constant::Floats(values) => Object::Floats(bits(values)),
-                })
+                let object = self.heap.object(self.constants[*id as usize]);
+                Made::Object(object.expect("a constant is an object").clone())
             }
             Op::New {
                 tag, refs, ints, ..
@@ -313,6 +414,36 @@ impl Machine<'_> {
                 source: SourceRef(id),
             } => {
                 assert_eq!(self.leave(), SourceId(*id), "verified: they nest");
+                Made::Nothing
+            }
+            _ => return self.global(op),
+        })
+    }
+
+    /// Ops on globals.
+    fn global(&mut self, op: &Op) -> Option<Made> {
+        let Frame { ints, refs, .. } = *self.frame();
+        Some(match op {
+            Op::LdGI {
+                global: IntGlobal(id),
+                ..
+            } => Made::Word(self.global_ints[*id as usize]),
+            Op::LdGR {
+                global: RefGlobal(id),
+                ..
+            } => Made::Reference(self.global_refs[*id as usize]),
+            Op::StGI {
+                global: IntGlobal(id),
+                src,
+            } => {
+                self.global_ints[*id as usize] = self.ints[ints + src.0 as usize];
+                Made::Nothing
+            }
+            Op::StGR {
+                global: RefGlobal(id),
+                src,
+            } => {
+                self.global_refs[*id as usize] = self.refs[refs + src.0 as usize];
                 Made::Nothing
             }
             _ => return None,

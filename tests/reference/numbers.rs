@@ -28,6 +28,8 @@ fn arithmetic(opcode: Opcode, a: i64, b: i64) -> Option<i64> {
         Mul | MulImm => a.wrapping_mul(b),
         Neg => a.wrapping_neg(),
         RSubImm => b.wrapping_sub(a),
+        MulHi => ((i128::from(a) * i128::from(b)) >> 64) as i64,
+        UMulHi => ((u128::from(a as u64) * u128::from(b as u64)) >> 64) as i64,
         IToF => (a as f64).to_bits() as i64,
         _ => return None,
     })
@@ -56,10 +58,12 @@ fn bits(opcode: Opcode, a: i64, b: i64) -> Option<i64> {
 fn compare(opcode: Opcode, a: i64, b: i64) -> Option<i64> {
     let (f, g) = (double(a), double(b));
     let holds = match opcode {
-        Eq => a == b,
-        Ne => a != b,
-        Lt => a < b,
-        Le => a <= b,
+        Eq | EqImm => a == b,
+        Ne | NeImm => a != b,
+        Lt | LtImm => a < b,
+        Le | LeImm => a <= b,
+        GtImm => a > b,
+        GeImm => a >= b,
         Ult => (a as u64) < b as u64,
         Ule => a as u64 <= b as u64,
         FEq => f == g,
@@ -72,10 +76,12 @@ fn compare(opcode: Opcode, a: i64, b: i64) -> Option<i64> {
 
 fn floating(opcode: Opcode, a: f64, b: f64) -> Option<i64> {
     let value = match opcode {
-        FAdd => a + b,
+        FAdd | FAddImm => a + b,
         FSub => a - b,
-        FMul => a * b,
-        FDiv => a / b,
+        FMul | FMulImm => a * b,
+        FDiv | FDivImm => a / b,
+        FRSubImm => b - a,
+        FRDivImm => b / a,
         FNeg => -a,
         FAbs => a.abs(),
         FSqrt => a.sqrt(),
@@ -96,18 +102,39 @@ fn partial(opcode: Opcode, a: i64, b: i64) -> Option<Result<i64, Fault>> {
     Some(match opcode {
         AddOvf | AddOvfImm => checked(a.checked_add(b)),
         SubOvf => checked(a.checked_sub(b)),
-        MulOvf => checked(a.checked_mul(b)),
+        MulOvf | MulOvfImm => checked(a.checked_mul(b)),
+        RSubOvfImm => checked(b.checked_sub(a)),
         NegOvf => checked(a.checked_neg()),
         FToI => integer(double(a)),
-        Quot | Rem | Div | Modulo | UDiv | URem if b == 0 => Err(Fault::DivideByZero),
-        Quot => fit(signed.0 / signed.1),
-        Rem => fit(signed.0 % signed.1),
-        Div => fit(floor_div(signed)),
-        Modulo => fit(signed.0 - signed.1 * floor_div(signed)),
-        UDiv => Ok((unsigned.0 / unsigned.1) as i64),
-        URem => Ok((unsigned.0 % unsigned.1) as i64),
+        Quot | Rem | Div | Modulo | UDiv | URem | QuotImm | RemImm | DivImm | ModuloImm
+        | UDivImm | URemImm
+            if b == 0 =>
+        {
+            Err(Fault::DivideByZero)
+        }
+        Quot | QuotImm => fit(signed.0 / signed.1),
+        Rem | RemImm => fit(signed.0 % signed.1),
+        Div | DivImm => fit(floor_div(signed)),
+        Modulo | ModuloImm => fit(signed.0 - signed.1 * floor_div(signed)),
+        UDiv | UDivImm => Ok((unsigned.0 / unsigned.1) as i64),
+        URem | URemImm => Ok((unsigned.0 % unsigned.1) as i64),
         _ => return None,
     })
+}
+
+/// The two results of wide arithmetic: a word, and what goes over to the next one.
+pub(super) fn wide(opcode: Opcode, [a, b, over]: [i64; 3]) -> Option<[i64; 2]> {
+    let [a, b, over] = [a, b, over & 1].map(|word| i128::from(word as u64));
+    let total = match opcode {
+        AddCarry => a + b + over,
+        SubBorrow => a - b - over,
+        _ => return None,
+    };
+    let above = match opcode {
+        AddCarry => (total >> 64) as i64,
+        _ => i64::from(total < 0),
+    };
+    Some([total as i64, above])
 }
 
 /// A result computed in 128 bits, where nothing overflows. That a quotient which 64 bits cannot

@@ -36,6 +36,8 @@ pub(super) struct Step {
     pub targets: Vec<usize>,
     /// The field that it names.
     pub field: usize,
+    /// The tag that it names, or how many immediates its table has.
+    pub tag: u16,
 }
 
 impl Step {
@@ -51,6 +53,7 @@ impl Step {
             target: None,
             targets: Vec::new(),
             field: 0,
+            tag: 0,
         };
         for operand in op.operands() {
             match operand {
@@ -68,6 +71,7 @@ impl Step {
                     step.targets = targets.iter().map(|&target| step_at(target)).collect();
                 }
                 Operand::Field(field) => step.field = field.into(),
+                Operand::Tag(tag) => step.tag = tag,
                 _ => {}
             }
         }

@@ -2,6 +2,7 @@
 
 mod calls;
 mod declarations;
+mod globals;
 mod operands;
 mod syntax;
 

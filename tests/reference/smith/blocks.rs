@@ -97,6 +97,7 @@ impl Scope<'_> {
             76..=86 => self.guarded(),
             87..=91 => self.sourced(),
             92..=94 => self.marked(),
+            95 | 96 => self.switch_tag(),
             _ => self.switch(),
         }
     }
@@ -116,7 +117,7 @@ impl Scope<'_> {
     /// A condition with its jump.
     pub(super) fn jump(&mut self, label: &str) -> String {
         let (a, b) = (self.var(Kind::Int), self.var(Kind::Int));
-        match self.random.below(if self.is_full { 9 } else { 7 }) {
+        match self.random.below(if self.is_full { 11 } else { 7 }) {
             0..=2 => {
                 let op = self.of(&["jeq", "jne", "jlt", "jle", "jgt", "jge", "jult", "jule"]);
                 format!("{op} {a}, {b}, {label}")
@@ -137,6 +138,7 @@ impl Scope<'_> {
                 let op = self.of(&["jnull", "jnonnull", "jimm"]);
                 format!("{op} {}, {label}", self.any_ref())
             }
+            8 | 9 => self.jump_on_value(label),
             _ => format!("jsame {}, {}, {label}", self.any_ref(), self.any_ref()),
         }
     }

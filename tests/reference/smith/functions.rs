@@ -128,7 +128,7 @@ pub(super) fn main(random: &mut Random, callees: &[Callee]) -> Node {
     let budget = 10 + scope.random.below(150);
     let mut nodes = vec![Node::lines(&format!(
         "x = 3\ny = 0\nw = new_i x, y\nx = 1\ny = {budget}\nset_i w, x, y\n\
-         nil = null\ng = new 1, [nil, nil], [x, y]\nst_r g, 1, g"
+         nil = null\ng = new 1, [nil, nil], [x, y]\nst_r g, 1, g\nst_gr gp, g\nst_gr keep, g"
     ))];
     scope.vars.push((Kind::Ints, "w".into()));
     scope.vars.push((Kind::Record, "g".into()));

@@ -5,11 +5,11 @@ use super::{Kind, Node};
 
 const TOTAL: &[&str] = &[
     "add", "sub", "mul", "and", "or", "xor", "shl", "shr", "sar", "eq", "ne", "lt", "le", "ult",
-    "ule",
+    "ule", "mul_hi", "umul_hi",
 ];
 const IMMEDIATE: &[&str] = &[
     "add_imm", "mul_imm", "rsub_imm", "and_imm", "or_imm", "xor_imm", "shl_imm", "shr_imm",
-    "sar_imm",
+    "sar_imm", "eq_imm", "ne_imm", "lt_imm", "le_imm", "gt_imm", "ge_imm",
 ];
 const PARTIAL: &[&str] = &[
     "add_ovf", "sub_ovf", "mul_ovf", "quot", "rem", "div", "modulo", "udiv", "urem",
@@ -82,7 +82,7 @@ const TEXTS: &[&str] = &[
 impl Scope<'_> {
     /// A line that cannot fault.
     pub(super) fn safe(&mut self) -> Node {
-        let text = match self.random.below(20) {
+        let text = match self.random.below(24) {
             0..=3 => self.total(),
             4..=6 => self.immediate(),
             7 => self.unary(),
@@ -93,6 +93,8 @@ impl Scope<'_> {
             15 => self.new_object(),
             16 | 17 => self.field(),
             18 => self.element(true),
+            19..=21 => self.values(),
+            22 => self.floating_operand(),
             _ => self.string(),
         };
         Node::lines(&text)
@@ -106,7 +108,7 @@ impl Scope<'_> {
             self.var(Kind::Int),
         );
         let (q, t) = (self.var(Kind::Any), self.var(Kind::Text));
-        let text = match self.random.below(16) {
+        let text = match self.random.below(19) {
             0..=2 => {
                 let op = self.of(PARTIAL);
                 format!("{d} = {op} {a}, {b}")
@@ -132,6 +134,7 @@ impl Scope<'_> {
             }
             12 => self.copy(),
             13 => self.wrong_kind(),
+            16..=18 => self.risky_values(),
             14 => format!("{d} = and_imm {a}, 3\n{q} = call arg({d})"),
             _ => self.call_any(),
         };
@@ -326,7 +329,7 @@ impl Scope<'_> {
     }
 
     /// An array of integers that is not `w`, whose budget must not be overwritten.
-    fn array(&mut self) -> String {
+    pub(super) fn array(&mut self) -> String {
         loop {
             let array = self.var(Kind::Ints);
             if array != "w" {

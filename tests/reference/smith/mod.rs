@@ -13,6 +13,7 @@ mod calls;
 mod functions;
 mod lines;
 mod shapes;
+mod values;
 
 use crate::support::Random;
 

@@ -10,11 +10,20 @@ pub(super) const DECLARATIONS: &str = "
     source s2 = \"block2\" \"gen.sml\" 3
     data ints = i64 [1, -2, 3, -4, 5, 6, 7, 8, 9223372036854775807, 10]
     data floats = f64 [0.5, inf, -1.5, 2.0, -0.0, 1e300, 3.25, 8.0, 9.0]
-    data bytes = bytes [1, 2, 3, 250, 255, 6, 7, 8, 9]";
+    data bytes = bytes [1, 2, 3, 250, 255, 6, 7, 8, 9]
+    data crec = record 4 [7, null] [1, -2]
+    data cpair = record 65535 [crec, \"in a record\"] []
+    data cclo = closure adder [cpair] [41]
+    data crefs = refs [null, -3, cclo, cpair]
+    global gi: i = 5
+    global gf: f = 0.25
+    global gr: r = crefs
+    global gp: r
+    global keep: r";
 
 /// Functions that programs may call by name: to fold values into the checksum, to look into
 /// exceptions, and shapes for which there are superinstructions or special cases.
-pub(super) const HELPERS: [&str; 14] = [
+pub(super) const HELPERS: [&str; 16] = [
     "fun mix(w: r, v: i) {
         z = 0
         h = get_i w, z
@@ -159,6 +168,23 @@ pub(super) const HELPERS: [&str; 14] = [
         m = is_null y
         n = add n, m
         ret n
+    }",
+    "closure fun ping{other: r, k: i}(n: i) -> i {
+        k = cap k
+        jle n, 0, done
+        other = cap other
+        n = sub n, 1
+        n = call_closure other(n)
+        n = add n, k
+        ret n
+    done:
+        ret k
+    }",
+    // A weak reference to what nobody else knows.
+    "fun dead(n: i) -> r {
+        x = new 3, [null], [n]
+        x = weak x
+        ret x
     }",
     "fun twice(f: r, n: i) -> i {
         n = call_closure f(n)

@@ -34,8 +34,8 @@
 //! Allocated words are numbered from 0 on, large objects included ([`Heap::clock`]). A *watched*
 //! word is one that must not be allocated without asking: the limit is lowered to it, so that
 //! watching costs nothing until the word is reached. Tracked blocks are references that collections
-//! update and do not follow (`tracked.rs`), as are a program's weak references (`weak.rs`); a census
-//! counts survivors by the source in their headers (`census.rs`).
+//! update and do not follow (`tracked.rs`), as are a program's weak references (`weak.rs`); a
+//! census counts survivors by the source in their headers (`census.rs`).
 
 mod allocate;
 mod census;

@@ -92,10 +92,12 @@ macro_rules! for_each_op {
         /// `i[dst] = rhs - i[lhs]`; faults with overflow.
         0x1e rsub_ovf_imm = RSubOvfImm { dst: IOut, lhs: IIn, rhs: Int32 }: faults;
 
-        // Arithmetic of more than 64 bits. Of a carry the lowest bit counts.
-        /// `i[dst] = i[lhs] + i[rhs] + i[carry_in], i[carry] = what 64 bits cannot hold`, unsigned.
+        // Arithmetic of more than 64 bits.
+        /// `i[dst] = i[lhs] + i[rhs] + the lowest bit of i[carry_in], i[carry] = what 64 bits
+        /// cannot hold`, unsigned.
         0x17 add_carry = AddCarry { dst: IOut, carry: IOut, lhs: IIn, rhs: IIn, carry_in: IIn };
-        /// `i[dst] = i[lhs] - i[rhs] - i[borrow_in], i[borrow] = 1 if that is negative`, unsigned.
+        /// `i[dst] = i[lhs] - i[rhs] - the lowest bit of i[borrow_in], i[borrow] = 1 if that is
+        /// negative`, unsigned.
         0x1f sub_borrow = SubBorrow { dst: IOut, borrow: IOut, lhs: IIn, rhs: IIn, borrow_in: IIn };
         /// `i[dst] = the upper 64 of the 128 bits of i[lhs] * i[rhs]`, both signed.
         0x3e mul_hi = MulHi { dst: IOut, lhs: IIn, rhs: IIn };

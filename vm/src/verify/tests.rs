@@ -1,5 +1,7 @@
 //! One case for each message of the verifier: a function, and what is wrong with it.
 
+mod constants;
+
 use profiler::{NameId, Source, SourceMap, SourceSeqId};
 
 use super::verify;
