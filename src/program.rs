@@ -45,7 +45,11 @@ fn read_module(
         file_name: name.clone(),
         ..options
     };
-    let is_wanted = |name: &str| print_after.iter().any(|one| one == name || one == ALL_PASSES);
+    let is_wanted = |name: &str| {
+        print_after
+            .iter()
+            .any(|one| one == name || one == ALL_PASSES)
+    };
     let assembled = assemble_watched(&text, &options, &mut |pass, print| {
         if is_wanted(pass.name) {
             // Without standard error there is nobody to look at it.

@@ -26,7 +26,7 @@ use vm::{RunError, Trap, Vm, VmConfig};
 const PROGRAMS: [u64; 2] = [40, 600];
 /// Programs that run longer are passed over.
 const FUEL: u64 = 300_000;
-/// Examples that run for long, one of them with a stack that is too deep for fewer registers.
+/// Examples that run for long.
 const LONG: [&str; 2] = ["tak", "fib-tak"];
 
 /// Output that can be read after the machine is gone.
@@ -67,7 +67,12 @@ fn run(
     let sources = module.source_map();
     let profile = Arc::new(Profile::new(kinds, sources.sources.len()));
     let (output, errors) = (Shared::default(), Shared::default());
-    let io = HostIo::new(Cursor::new(input), output.clone(), errors.clone(), arguments);
+    let io = HostIo::new(
+        Cursor::new(input),
+        output.clone(),
+        errors.clone(),
+        arguments,
+    );
     let config = VmConfig {
         fuel,
         profile: Some(profile.clone()),
@@ -87,7 +92,11 @@ fn run(
     let charged = (0..).zip(rows).map(|(index, (count, alloc))| {
         let name = sources.name_of(SourceId(index)).unwrap_or_default();
         // What collections move depends on when they come.
-        let bytes = if index == SourceId::GC.0 { 0 } else { alloc.current };
+        let bytes = if index == SourceId::GC.0 {
+            0
+        } else {
+            alloc.current
+        };
         (name.to_owned(), count.current, bytes)
     });
     let charged = charged.collect();
@@ -111,7 +120,10 @@ fn assembled(text: &str, options: &AssembleOptions) -> VerifiedModule {
 #[test]
 fn examples_do_the_same_at_every_level() {
     for example in files(&root().join("examples"), "asm") {
-        if LONG.iter().any(|&long| example.file_stem().is_some_and(|stem| stem == long)) {
+        if LONG
+            .iter()
+            .any(|&long| example.file_stem().is_some_and(|stem| stem == long))
+        {
             continue;
         }
         let text = std::fs::read_to_string(&example).expect("an example");
@@ -124,7 +136,12 @@ fn examples_do_the_same_at_every_level() {
                 profile_branch: true,
                 ..AssembleOptions::default()
             };
-            run(assembled(&text, &options), arguments.clone(), read("in"), None)
+            run(
+                assembled(&text, &options),
+                arguments.clone(),
+                read("in"),
+                None,
+            )
         });
         assert!(zero.is_some(), "{} has an end", example.display());
         assert_eq!(zero, one, "{}", example.display());
@@ -151,11 +168,16 @@ fn random_programs_do_the_same_at_every_level() {
             assembled(&text, &options)
         });
         let codes = |module: &VerifiedModule| -> Vec<Vec<u8>> {
-            module.functions.iter().map(|one| one.code.clone()).collect()
+            module
+                .functions
+                .iter()
+                .map(|one| one.code.clone())
+                .collect()
         };
         n_changed += u64::from(codes(&modules[1]) != codes(&modules[2]));
         let arguments = || vec![b"first".to_vec(), b"the second one".to_vec()];
-        let [zero, one, two] = modules.map(|module| run(module, arguments(), Vec::new(), Some(FUEL)));
+        let [zero, one, two] =
+            modules.map(|module| run(module, arguments(), Vec::new(), Some(FUEL)));
         let (Some(zero), Some(one), Some(two)) = (zero, one, two) else {
             continue;
         };
@@ -165,8 +187,14 @@ fn random_programs_do_the_same_at_every_level() {
         assert_eq!(zero, two, "seed {seed}: -O0 and -O2\n{text}");
     }
     println!("{n_compared} compared, {n_changed} changed, {n_uncaught} with another end");
-    assert!(n_compared * 10 >= programs * 6, "{n_compared} of {programs} were compared");
-    assert!(n_changed * 10 >= programs * 9, "-O2 changes {n_changed} of {programs}");
+    assert!(
+        n_compared * 10 >= programs * 6,
+        "{n_compared} of {programs} were compared"
+    );
+    assert!(
+        n_changed * 10 >= programs * 9,
+        "-O2 changes {n_changed} of {programs}"
+    );
     assert!(n_uncaught > 0, "some end with a backtrace");
 }
 
@@ -185,10 +213,14 @@ fn cases_end_and_print_the_same_at_every_level() {
                 .expect("vm runs");
             let code = output.status.code();
             let (out, err) = (stdout(&output), stderr(&output));
-            let actual =
-                format!("{out}--- standard error\n{err}--- exit code {code:?}\n");
+            let actual = format!("{out}--- standard error\n{err}--- exit code {code:?}\n");
             let expected = std::fs::read_to_string(case.with_extension("expected"));
-            assert_eq!(actual, expected.expect("it is there"), "{level} {}", case.display());
+            assert_eq!(
+                actual,
+                expected.expect("it is there"),
+                "{level} {}",
+                case.display()
+            );
         }
     }
 }
@@ -232,32 +264,54 @@ fn the_program_is_printed_behind_a_pass_or_all() {
     let (_folder, output) = vm_on_loop(&["-O2", "--print-after", "all", "loop.asm"]);
     assert_eq!(stdout(&output), "110");
     expect_file(&golden("all.txt"), &stderr(&output));
-    let (_folder, output) =
-        vm_on_loop(&["asm", "-O2", "--print-after", "invert", "--print-after=dead", "loop.asm"]);
+    let (_folder, output) = vm_on_loop(&[
+        "asm",
+        "-O2",
+        "--print-after",
+        "invert",
+        "--print-after=dead",
+        "loop.asm",
+    ]);
     assert!(output.status.success(), "{}", stderr(&output));
     let printed = stderr(&output);
-    let heads: Vec<&str> = printed.lines().filter(|line| line.starts_with("; ")).collect();
+    let heads: Vec<&str> = printed
+        .lines()
+        .filter(|line| line.starts_with("; "))
+        .collect();
     assert_eq!(heads, ["; behind invert", "; behind dead"]);
 }
 
 #[test]
 fn a_pass_that_does_not_run_prints_nothing() {
     let (_folder, output) = vm_on_loop(&["-O1", "--print-after", "fold", "loop.asm"]);
-    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("110", ""));
+    assert_eq!(
+        (stdout(&output).as_str(), stderr(&output).as_str()),
+        ("110", "")
+    );
 }
 
 #[test]
 fn other_levels_and_unknown_passes_are_refused() {
     let cases = [
-        (&["asm", "-O7", "loop.asm"][..], "[possible values: 0, 1, 2]"),
+        (
+            &["asm", "-O7", "loop.asm"][..],
+            "[possible values: 0, 1, 2]",
+        ),
         (&["asm", "-O", "loop.asm"], "[possible values: 0, 1, 2]"),
-        (&["--print-after", "fould", "loop.asm"], "a similar value exists: 'fold'"),
+        (
+            &["--print-after", "fould", "loop.asm"],
+            "a similar value exists: 'fold'",
+        ),
         (&["asm", "--print-after", "death", "loop.asm"], "'dead'"),
     ];
     for (arguments, expected) in cases {
         let (_folder, output) = vm_on_loop(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains(expected),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
     }
 }
 
@@ -294,5 +348,8 @@ fn disassembly_and_the_session_know_levels() {
     };
     let (one, two) = (shown("-O1"), shown("-O2"));
     assert!(one.ends_with("20\n") && two.ends_with("20\n"), "{one}{two}");
-    assert!(two.contains("jge_imm") && !one.contains("jge_imm"), "{one}{two}");
+    assert!(
+        two.contains("jge_imm") && !one.contains("jge_imm"),
+        "{one}{two}"
+    );
 }

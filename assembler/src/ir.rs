@@ -386,7 +386,8 @@ impl Function {
     /// before is the text's own affair, and what it leads to stays.
     pub(crate) fn clear_unreachable(&mut self, was_reachable: &[bool]) {
         let dead = (0..self.blocks.len() as u32).filter(|&block| !was_reachable[block as usize]);
-        let is_reachable = self.reachable_from(self.layout.first().copied().into_iter().chain(dead));
+        let is_reachable =
+            self.reachable_from(self.layout.first().copied().into_iter().chain(dead));
         for (block, is_reachable) in self.blocks.iter_mut().zip(is_reachable) {
             if !is_reachable {
                 block.instrs.clear();

@@ -181,7 +181,10 @@ pub(crate) fn run_all(
         // The last pass is followed by the verifier in any case.
         is_valid &= index != last && is_small(program);
         if is_valid && let Err(problem) = verifies(program) {
-            panic!("the pass `{}` has broken the program: {problem}", pass.info.name);
+            panic!(
+                "the pass `{}` has broken the program: {problem}",
+                pass.info.name
+            );
         }
         watch(&pass.info, program);
     }
@@ -198,7 +201,10 @@ pub(crate) fn print_between(program: &Program) -> String {
     let mut program = program.clone();
     match lower_calls(&mut program) {
         Ok(()) => crate::print::print(&emit_unchecked(&program)),
-        Err(errors) => errors.iter().map(|error| format!("; {}\n", error.message)).collect(),
+        Err(errors) => errors
+            .iter()
+            .map(|error| format!("; {}\n", error.message))
+            .collect(),
     }
 }
 

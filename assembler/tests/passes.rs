@@ -52,7 +52,10 @@ fn passes_do_what_their_cases_show() {
     for pass in passes().filter(|pass| pass.from_level == OptLevel::O2) {
         let path = folder().join(pass.name).with_extension("asm");
         let Ok(text) = std::fs::read_to_string(&path) else {
-            assert_eq!(pass.name, "straighten", "what `thread` does, its cases show");
+            assert_eq!(
+                pass.name, "straighten",
+                "what `thread` does, its cases show"
+            );
             continue;
         };
         n_files += 1;
@@ -60,7 +63,9 @@ fn passes_do_what_their_cases_show() {
         let (before, behind) = (functions(&before), functions(&behind));
         let mut actual = String::new();
         for line in text.lines() {
-            let name = line.strip_prefix("fun ").and_then(|rest| rest.split('(').next());
+            let name = line
+                .strip_prefix("fun ")
+                .and_then(|rest| rest.split('(').next());
             let Some(name) = name.filter(|&name| name != "main") else {
                 continue;
             };

@@ -15,10 +15,7 @@ use crate::ir::{Action, Call, Callee, Class, Function, Instr, Program, Reg, Valu
 
 /// Lowers all calls, tail calls and returns of a program. If `computes_in_place`, values that are
 /// computed only to be passed on are computed where they are wanted.
-pub(super) fn run(
-    program: &mut Program,
-    computes_in_place: bool,
-) -> Result<(), Vec<Diagnostic>> {
+pub(super) fn run(program: &mut Program, computes_in_place: bool) -> Result<(), Vec<Diagnostic>> {
     let mut errors = Vec::new();
     for index in 0..program.functions.len() {
         let function = &program.functions[index];

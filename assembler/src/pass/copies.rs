@@ -49,8 +49,9 @@ fn forward(function: &mut Function) {
     let place = |reg: Reg| reg.class as usize * 256 + reg.index as usize;
     rewrite(function, |values, block, mut instr| {
         // A copy of this block that nobody behind it wants is dead once all reads are changed.
-        let is_local =
-            |reg: Reg| copied_in[place(reg)] == Some(block) && !wanted[block as usize].contains(reg);
+        let is_local = |reg: Reg| {
+            copied_in[place(reg)] == Some(block) && !wanted[block as usize].contains(reg)
+        };
         match &mut instr.action {
             Action::Op(op) => {
                 if let Some((dst, _)) = move_of(op) {

@@ -108,7 +108,10 @@ pub(super) fn evaluate(op: &Op, known: impl Fn(Reg) -> Option<Known>) -> Option<
 /// than jump.
 pub(super) fn decide(op: &Op, known: impl Fn(Reg) -> Option<Known>) -> Option<bool> {
     let info = op.opcode().info();
-    let is_single = op.operands().iter().any(|one| matches!(one, Operand::Target(_)));
+    let is_single = op
+        .operands()
+        .iter()
+        .any(|one| matches!(one, Operand::Target(_)));
     if info.effects != Effects::NONE || !info.falls_through || !is_single {
         return None;
     }

@@ -102,7 +102,9 @@ fn with_immediate(op: &Op, values: &Values) -> Option<Op> {
         _ => None,
     };
     for place in (written + 1..operands.len()).rev() {
-        let Some(bits) = constant(place) else { continue };
+        let Some(bits) = constant(place) else {
+            continue;
+        };
         let Some((row, sign)) = immediate_row(info, place) else {
             continue;
         };

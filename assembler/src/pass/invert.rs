@@ -88,9 +88,12 @@ fn test(block: &Block) -> Option<(&Op, u32)> {
     if block.instrs.len() > MAX_TEST || !others.iter().all(is_plain) {
         return None;
     }
-    let target = op.operands().into_iter().find_map(|operand| match operand {
-        Operand::Target(target) => Some(target),
-        _ => None,
-    })?;
+    let target = op
+        .operands()
+        .into_iter()
+        .find_map(|operand| match operand {
+            Operand::Target(target) => Some(target),
+            _ => None,
+        })?;
     op.opcode().info().falls_through.then_some((op, target))
 }

@@ -37,7 +37,9 @@ fn thread(function: &mut Function) {
             continue;
         };
         if op.opcode().info().has_targets() {
-            *op = map_targets(op, |target| ends.get(target as usize).copied().unwrap_or(target));
+            *op = map_targets(op, |target| {
+                ends.get(target as usize).copied().unwrap_or(target)
+            });
         }
         let led_to = match op {
             Op::Jmp { target } => Some(target.0),
@@ -61,7 +63,12 @@ fn ends(function: &Function, positions: &[Option<usize>]) -> Vec<u32> {
         let position = (*positions.get(block as usize)?)?;
         match function.blocks[block as usize].instrs.as_slice() {
             [] => function.layout.get(position + 1).copied(),
-            [Instr { action: Action::Op(Op::Jmp { target }), .. }] => Some(target.0),
+            [
+                Instr {
+                    action: Action::Op(Op::Jmp { target }),
+                    ..
+                },
+            ] => Some(target.0),
             _ => None,
         }
     };
@@ -141,18 +148,24 @@ fn turn_around(function: &mut Function, positions: &[Option<usize>]) {
             continue;
         };
         let around_block = function.layout[around] as usize;
-        let [Instr {
-            action: Action::Op(Op::Jmp { target: beyond }),
-            ..
-        }] = function.blocks[around_block].instrs.as_slice()
+        let [
+            Instr {
+                action: Action::Op(Op::Jmp { target: beyond }),
+                ..
+            },
+        ] = function.blocks[around_block].instrs.as_slice()
         else {
             continue;
         };
-        let is_only_way = (position + 1..=around).all(|place| ways[function.layout[place] as usize] == 1);
+        let is_only_way =
+            (position + 1..=around).all(|place| ways[function.layout[place] as usize] == 1);
         let behind = around + 1..=target;
         let is_next = target > around
             && target - around <= MAX_EMPTY
-            && behind.clone().take(target - around - 1).all(|place| !is_full(function, place));
+            && behind
+                .clone()
+                .take(target - around - 1)
+                .all(|place| !is_full(function, place));
         if !is_only_way || !is_next {
             continue;
         }
@@ -168,10 +181,13 @@ fn turn_around(function: &mut Function, positions: &[Option<usize>]) {
 /// The target of an op that does nothing but jump, perhaps, to one place.
 fn target_of_test(op: &Op) -> Option<u32> {
     let info = op.opcode().info();
-    let targets = op.operands().into_iter().filter_map(|operand| match operand {
-        Operand::Target(target) => Some(target),
-        _ => None,
-    });
+    let targets = op
+        .operands()
+        .into_iter()
+        .filter_map(|operand| match operand {
+            Operand::Target(target) => Some(target),
+            _ => None,
+        });
     targets
         .last()
         .filter(|_| info.falls_through && info.effects == Effects::NONE)

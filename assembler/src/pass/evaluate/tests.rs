@@ -14,12 +14,38 @@ use crate::ir::map_targets;
 
 /// Words at which ops behave in special ways, as integers or as doubles.
 fn words() -> Vec<i64> {
-    let mut words = vec![0, 1, -1, 2, 5, -7, 63, 64, 1 << 31, i64::MAX, i64::MIN, i64::MIN + 1];
-    let doubles = [-0.0, 0.5, 1.0, -1.5, 2.5, 1e300, -9.3e18, 1e-310, f64::INFINITY, f64::NAN];
+    let mut words = vec![
+        0,
+        1,
+        -1,
+        2,
+        5,
+        -7,
+        63,
+        64,
+        1 << 31,
+        i64::MAX,
+        i64::MIN,
+        i64::MIN + 1,
+    ];
+    let doubles = [
+        -0.0,
+        0.5,
+        1.0,
+        -1.5,
+        2.5,
+        1e300,
+        -9.3e18,
+        1e-310,
+        f64::INFINITY,
+        f64::NAN,
+    ];
     words.extend(doubles.map(|double: f64| double.to_bits() as i64));
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..6 {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(99);
         words.push(state as i64);
     }
     words
@@ -87,7 +113,11 @@ fn machine(op: &Op) -> Option<Vm> {
         body.op(Op::OfImm { dst, src });
     }
     let is_jump = op.opcode().info().has_targets();
-    let result = if is_jump { Value::Int(0) } else { Value::Reg(Reg::int(6)) };
+    let result = if is_jump {
+        Value::Int(0)
+    } else {
+        Value::Reg(Reg::int(6))
+    };
     body.ret(&[result]);
     body.bind(taken);
     body.ret(&[Value::Int(1)]);
@@ -96,7 +126,12 @@ fn machine(op: &Op) -> Option<Vm> {
     body.ret(&[]);
     module.define(body);
     let module = module.finish_verified().ok()?;
-    let io = HostIo::new(std::io::empty(), std::io::sink(), std::io::sink(), Vec::new());
+    let io = HostIo::new(
+        std::io::empty(),
+        std::io::sink(),
+        std::io::sink(),
+        Vec::new(),
+    );
     Vm::new(module, Hosts::standard(io), VmConfig::default()).ok()
 }
 
@@ -130,7 +165,8 @@ fn pairs(op: &Op) -> Vec<[i64; 2]> {
         1 => words.iter().map(|&one| [one, 0]).collect(),
         _ => {
             let all = words.iter();
-            all.flat_map(|&one| words.iter().map(move |&other| [one, other])).collect()
+            all.flat_map(|&one| words.iter().map(move |&other| [one, other]))
+                .collect()
         }
     }
 }
@@ -154,7 +190,11 @@ fn compared() -> BTreeSet<&'static str> {
                     },
                 };
                 let actual = vm.call(0, &words);
-                assert_eq!(actual.ok(), Some(Outcome::Returned(vec![expected])), "{op:?} {words:?}");
+                assert_eq!(
+                    actual.ok(),
+                    Some(Outcome::Returned(vec![expected])),
+                    "{op:?} {words:?}"
+                );
                 compared.insert(info.mnemonic);
             }
         }
@@ -166,9 +206,9 @@ fn compared() -> BTreeSet<&'static str> {
 fn what_is_evaluated_is_what_the_machine_computes() {
     let compared = compared();
     let expected = [
-        "add", "add_imm", "rsub_imm", "mul_ovf", "quot", "modulo", "urem", "shl_imm", "sext", "clz",
-        "ule", "fdiv", "fround", "itof", "ftoi", "fle", "is_null", "is_imm", "same", "to_imm",
-        "of_imm", "jeq", "jgt_imm", "jult", "jfnle", "jnull", "jimm", "jsame", "neg_ovf",
+        "add", "add_imm", "rsub_imm", "mul_ovf", "quot", "modulo", "urem", "shl_imm", "sext",
+        "clz", "ule", "fdiv", "fround", "itof", "ftoi", "fle", "is_null", "is_imm", "same",
+        "to_imm", "of_imm", "jeq", "jgt_imm", "jult", "jfnle", "jnull", "jimm", "jsame", "neg_ovf",
     ];
     for name in expected {
         assert!(compared.contains(name), "{name} is never evaluated");
@@ -180,16 +220,27 @@ fn what_is_evaluated_is_what_the_machine_computes() {
 #[test]
 fn all_pure_ops_on_numbers_are_evaluated() {
     for info in OPS.iter().filter(|info| info.is_pure()) {
-        let reads = info.operands.iter().filter(|one| one.role.access() == Access::Read);
-        let is_numeric = reads.clone().count() > 0 && reads.clone().all(|one| one.role == Role::IIn);
+        let reads = info
+            .operands
+            .iter()
+            .filter(|one| one.role.access() == Access::Read);
+        let is_numeric =
+            reads.clone().count() > 0 && reads.clone().all(|one| one.role == Role::IIn);
         let is_move = info.effects.has(Effects::MOVES);
         if !is_numeric || is_move {
             continue;
         }
         let ops = ops_of(info);
-        let is_evaluated =
-            |op: &Op| pairs(op).into_iter().any(|words| evaluated(op, words).is_some());
-        assert!(ops.iter().any(is_evaluated), "{} is never folded", info.mnemonic);
+        let is_evaluated = |op: &Op| {
+            pairs(op)
+                .into_iter()
+                .any(|words| evaluated(op, words).is_some())
+        };
+        assert!(
+            ops.iter().any(is_evaluated),
+            "{} is never folded",
+            info.mnemonic
+        );
     }
 }
 
@@ -198,12 +249,18 @@ fn inverses_jump_exactly_when_the_others_do_not() {
     let mut n_inverted = 0;
     for info in OPS.iter().filter(|info| info.has_targets()) {
         for op in ops_of(info) {
-            let Some(opposite) = inverse(&op, 0) else { continue };
+            let Some(opposite) = inverse(&op, 0) else {
+                continue;
+            };
             n_inverted += 1;
             assert_eq!(inverse(&opposite, 0).as_ref(), Some(&op), "there and back");
             for words in pairs(&op) {
                 let (one, other) = (evaluated(&op, words), evaluated(&opposite, words));
-                assert_eq!(one.map(|taken| 1 - taken), other, "{op:?} {opposite:?} {words:?}");
+                assert_eq!(
+                    one.map(|taken| 1 - taken),
+                    other,
+                    "{op:?} {opposite:?} {words:?}"
+                );
             }
         }
     }
@@ -215,9 +272,30 @@ fn an_op_that_would_fault_is_not_evaluated() {
     let [dst, lhs, rhs] = [0, 0, 1];
     let (dst, lhs, rhs) = (IOut(dst), IIn(lhs), IIn(rhs));
     let cases = [
-        (Op::Quot { dst: dst.clone(), lhs: lhs.clone(), rhs: rhs.clone() }, [1, 0]),
-        (Op::Div { dst: dst.clone(), lhs: lhs.clone(), rhs: rhs.clone() }, [i64::MIN, -1]),
-        (Op::AddOvf { dst: dst.clone(), lhs: lhs.clone(), rhs: rhs.clone() }, [i64::MAX, 1]),
+        (
+            Op::Quot {
+                dst: dst.clone(),
+                lhs: lhs.clone(),
+                rhs: rhs.clone(),
+            },
+            [1, 0],
+        ),
+        (
+            Op::Div {
+                dst: dst.clone(),
+                lhs: lhs.clone(),
+                rhs: rhs.clone(),
+            },
+            [i64::MIN, -1],
+        ),
+        (
+            Op::AddOvf {
+                dst: dst.clone(),
+                lhs: lhs.clone(),
+                rhs: rhs.clone(),
+            },
+            [i64::MAX, 1],
+        ),
         (Op::FToI { dst, src: lhs }, [f64::NAN.to_bits() as i64, 0]),
     ];
     for (op, words) in cases {
