@@ -3,7 +3,7 @@
 
 mod support;
 
-use assembler::{AssembleOptions, MAX_DIAGNOSTICS, TailCalls, assemble, print};
+use assembler::{AssembleOptions, MAX_DIAGNOSTICS, OptLevel, TailCalls, assemble, print};
 use support::{Numbers, random_module};
 use vm::isa::{OPS, random_op};
 use vm::module::{Constant, Function, HandlerRange, LineEntry, Module, write};
@@ -13,8 +13,10 @@ use vm::verify::{VerifyErrorKind, verify};
 fn all_options() -> Vec<AssembleOptions> {
     [TailCalls::Always, TailCalls::SelfOnly, TailCalls::Never]
         .into_iter()
-        .map(|tail_calls| AssembleOptions {
+        .zip(OptLevel::ALL)
+        .map(|(tail_calls, opt_level)| AssembleOptions {
             tail_calls,
+            opt_level,
             profile_branch: tail_calls == TailCalls::Always,
             inline_ops: (tail_calls == TailCalls::Never).then_some(100),
             file_name: "again.asm".into(),
