@@ -152,7 +152,7 @@ static PASSES: &[Pass] = {
         pass(
             "windows",
             O0,
-            "chooses the registers in which arguments travel; from level 1 on it computes them there",
+            "gives arguments their registers; from level 1 on it computes them there",
             |program, options| calls::run(program, options.opt_level >= OptLevel::O1),
         ),
     ]
