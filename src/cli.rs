@@ -169,8 +169,15 @@ pub(crate) struct RunArgs {
     #[arg(default_missing_value = DEFAULT_INLINE_OPS_TEXT)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) inline: Option<u32>,
-    #[command(flatten)]
-    pub(crate) passes: PassArgs,
+    /// How much is done for speed, if PROGRAM is assembly: 0 nothing; 1 computes arguments and
+    /// results in their places; 2 also folds constants, propagates copies and inverts loops
+    #[arg(short = 'O', value_name = "LEVEL", value_enum, default_value_t = OptLevelArg::One)]
+    pub(crate) opt_level: OptLevelArg,
+    /// Print the program to standard error as it is behind a pass of the assembler, or behind all.
+    /// May be given several times
+    #[arg(long, value_name = "PASS", value_parser = pass_names())]
+    #[arg(hide_possible_values = true, long_help = print_after_help())]
+    pub(crate) print_after: Vec<String>,
     /// The program, a .bc file or assembly text; - is standard input
     #[arg(required = true, value_name = "PROGRAM")]
     pub(crate) program: Option<PathBuf>,
@@ -197,21 +204,8 @@ pub(crate) struct AsmArgs {
     /// When calls become tail calls
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = TailCallsArg::Always)]
     pub(crate) tail_calls: TailCallsArg,
-    #[command(flatten)]
-    pub(crate) passes: PassArgs,
-    /// The .bc file [default: FILE with the ending .bc]; - is standard output
-    #[arg(short, value_name = "OUT.bc")]
-    pub(crate) output: Option<PathBuf>,
-    /// The assembly text; - is standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-}
-
-/// The passes of the assembler.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct PassArgs {
-    /// How much the assembler does for speed: 0 nothing; 1 computes arguments and results in their
-    /// places; 2 also folds constants, propagates copies, inverts loops and straightens jumps
+    /// How much is done for speed: 0 nothing; 1 computes arguments and results in their places; 2
+    /// also folds constants, propagates copies and inverts loops
     #[arg(short = 'O', value_name = "LEVEL", value_enum, default_value_t = OptLevelArg::One)]
     pub(crate) opt_level: OptLevelArg,
     /// Print the program to standard error as it is behind a pass of the assembler, or behind all.
@@ -219,6 +213,12 @@ pub(crate) struct PassArgs {
     #[arg(long, value_name = "PASS", value_parser = pass_names())]
     #[arg(hide_possible_values = true, long_help = print_after_help())]
     pub(crate) print_after: Vec<String>,
+    /// The .bc file [default: FILE with the ending .bc]; - is standard output
+    #[arg(short, value_name = "OUT.bc")]
+    pub(crate) output: Option<PathBuf>,
+    /// The assembly text; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }
 
 /// What `--print-after` takes for all passes.
@@ -268,8 +268,15 @@ impl From<OptLevelArg> for OptLevel {
 /// What is disassembled.
 #[derive(Debug, Args)]
 pub(crate) struct DisArgs {
-    #[command(flatten)]
-    pub(crate) passes: PassArgs,
+    /// How much is done for speed: 0 nothing; 1 computes arguments and results in their places; 2
+    /// also folds constants, propagates copies and inverts loops
+    #[arg(short = 'O', value_name = "LEVEL", value_enum, default_value_t = OptLevelArg::One)]
+    pub(crate) opt_level: OptLevelArg,
+    /// Print the program to standard error as it is behind a pass of the assembler, or behind all.
+    /// May be given several times
+    #[arg(long, value_name = "PASS", value_parser = pass_names())]
+    #[arg(hide_possible_values = true, long_help = print_after_help())]
+    pub(crate) print_after: Vec<String>,
     /// The .bc file (assembly is assembled first); - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,

@@ -7,12 +7,10 @@
 mod reference;
 mod support;
 
-use std::cell::RefCell;
 use std::io::{Cursor, Write};
 use std::path::PathBuf;
 use std::process::Output;
-use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use assembler::{AssembleOptions, OptLevel, TailCalls, assemble_verified};
 use profiler::{Kind, KindSet, Profile, SourceId};
@@ -26,16 +24,19 @@ use vm::{RunError, Trap, Vm, VmConfig};
 const PROGRAMS: [u64; 2] = [40, 600];
 /// Programs that run longer are passed over.
 const FUEL: u64 = 300_000;
-/// Examples that run for long, one of them with a stack that is too deep for fewer registers.
+/// Examples that run for long.
 const LONG: [&str; 2] = ["tak", "fib-tak"];
 
 /// Output that can be read after the machine is gone.
 #[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
+struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.borrow_mut().extend_from_slice(bytes);
+        self.0
+            .lock()
+            .expect("no writer panics")
+            .extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
@@ -100,7 +101,10 @@ fn run(
         (name.to_owned(), count.current, bytes)
     });
     let charged = charged.collect();
-    let text = |shared: Shared| String::from_utf8_lossy(&shared.0.take()).into_owned();
+    let text = |shared: Shared| {
+        let bytes = shared.0.lock().expect("no writer panics");
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
     Some(Seen {
         end,
         output: text(output),

@@ -16,8 +16,12 @@ mod thread;
 mod values;
 mod written;
 
+use vm::verify::{VerifyError, VerifyErrorKind};
+
+use vm::verify::VerifiedModule;
+
 use crate::diagnostic::Diagnostic;
-use crate::emit::emit_unchecked;
+use crate::emit::{emit_unchecked, emit_verified};
 use crate::ir::Program;
 use crate::{AssembleOptions, OptLevel};
 
@@ -144,13 +148,13 @@ static PASSES: &[Pass] = {
         pass(
             "straighten",
             O2,
-            "threads jumps again, behind what the others have left",
-            always!(thread::run),
+            "threads jumps again, behind what the others have left, and copies no returns",
+            always!(thread::straighten),
         ),
         pass(
             "windows",
             O0,
-            "chooses the registers in which arguments travel; from level 1 on it computes them there",
+            "gives arguments their registers; from level 1 on it computes them there",
             |program, options| calls::run(program, options.opt_level >= OptLevel::O1),
         ),
     ]
@@ -200,7 +204,11 @@ pub(crate) fn lower_calls(program: &mut Program) -> Result<(), Vec<Diagnostic>> 
 pub(crate) fn print_between(program: &Program) -> String {
     let mut program = program.clone();
     match lower_calls(&mut program) {
-        Ok(()) => crate::print::print(&emit_unchecked(&program)),
+        Ok(()) => {
+            let verified = emit_verified(&program).map(VerifiedModule::into_module);
+            let module = verified.unwrap_or_else(|_| emit_unchecked(&program));
+            crate::print::print(&module)
+        }
         Err(errors) => errors
             .iter()
             .map(|error| format!("; {}\n", error.message))
@@ -209,7 +217,7 @@ pub(crate) fn print_between(program: &Program) -> String {
 }
 
 /// Up to how many instructions a program is verified after each pass.
-const MAX_VERIFIED_INSTRS: usize = 20_000;
+const MAX_VERIFIED_INSTRS: usize = 5_000;
 
 fn is_small(program: &Program) -> bool {
     let blocks = program.functions.iter().flat_map(|one| &one.blocks);
@@ -220,5 +228,11 @@ fn verifies(program: &Program) -> Result<(), String> {
     let mut program = program.clone();
     lower_calls(&mut program).map_err(|errors| format!("{errors:?}"))?;
     let verified = vm::verify::verify(emit_unchecked(&program));
-    verified.map(drop).map_err(|errors| format!("{errors:?}"))
+    // Where the verifier gives up, the pass is not to blame.
+    let is_wrong =
+        |error: &VerifyError| !matches!(error.kind, VerifyErrorKind::TooManySteps { .. });
+    match verified {
+        Err(errors) if errors.iter().any(is_wrong) => Err(format!("{errors:?}")),
+        _ => Ok(()),
+    }
 }

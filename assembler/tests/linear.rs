@@ -4,12 +4,13 @@
 
 mod counting;
 
-use assembler::{AssembleOptions, Diagnostic, MAX_DIAGNOSTICS, assemble};
+use assembler::{AssembleOptions, Diagnostic, MAX_DIAGNOSTICS, OptLevel, assemble};
 
 /// What assembling a text took at most at a time, and in all, in bytes, and what was wrong.
 fn measure(text: &str) -> (usize, usize, Vec<Diagnostic>) {
     let options = AssembleOptions {
         profile_branch: true,
+        opt_level: OptLevel::O2,
         ..AssembleOptions::default()
     };
     let (work, errors) = counting::measure(|| assemble(text, &options).err().unwrap_or_default());
@@ -101,6 +102,36 @@ fn shapes(size: usize) -> Vec<(&'static str, String)> {
                 .replace("jeq x, 0, k1\n", "x = 1\n")
                 .replace(", k", ", l")
                 .replacen("ret\n", &format!("l{many}:\nret\n"), 1)
+        }),
+        ("jumps to jumps", {
+            let jumps = body(many, |index| format!("l{}:\njmp l{index}", index + 1));
+            jumps
+                .replacen("{\n", &format!("{{\njmp l{many}\n"), 1)
+                .replacen("ret\n", "l0:\nret\n", 1)
+        }),
+        ("loops", {
+            let loops = body(many / 2, |index| {
+                format!(
+                    "l{index}:\njgt x, {index}, k{index}\nx = add x, 1\njmp l{index}\nk{index}:"
+                )
+            });
+            loops.replacen("{\n", "{\nx = 0\n", 1)
+        }),
+        ("ways back to one test", {
+            let ways = body(many, |index| format!("jeq x, {index}, next\njmp next"));
+            let test = "{\nx = 0\nnext:\nx = add x, 1\ny = mul x, x\njgt y, 9, out\n";
+            ways.replacen("{\n", test, 1)
+                .replacen("ret\n", "out:\nret\n", 1)
+        }),
+        ("copies", {
+            let copies = body(many, |index| {
+                format!("y{0} = x\nx = add y{0}, y{0}", index % 200)
+            });
+            copies.replacen("{\n", "{\nx = 1\n", 1)
+        }),
+        ("calls that lose all registers", {
+            let calls = body(many, |_| "i1 = 1\ncall f, i1, r0".into());
+            calls + "fun f() {\nret\n}\n"
         }),
         (
             "numbers",

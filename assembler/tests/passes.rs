@@ -114,6 +114,20 @@ fn names_of_passes_are_their_own() {
     assert_eq!(names.len(), passes().len());
 }
 
+/// The manual has the table of passes as it is.
+#[test]
+fn the_manual_lists_the_passes() {
+    let manual = include_str!("../../docs/assembly.md");
+    let rows = manual
+        .lines()
+        .filter(|line| line.starts_with("| `") && line.contains("| `-O"));
+    let expected = passes().map(|pass| {
+        let level = pass.from_level as u8;
+        format!("| `{}` | `-O{level}` | {} |", pass.name, pass.does)
+    });
+    assert_eq!(rows.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+}
+
 /// What is written out is kept, at any level.
 #[test]
 fn a_text_with_its_profiling_ops_is_left_as_it_is() {

@@ -14,8 +14,10 @@ use vm::verify::{VerifyErrorKind, verify};
 fn all_options() -> Vec<AssembleOptions> {
     [TailCalls::Always, TailCalls::SelfOnly, TailCalls::Never]
         .into_iter()
-        .map(|tail_calls| AssembleOptions {
+        .zip(OptLevel::ALL)
+        .map(|(tail_calls, opt_level)| AssembleOptions {
             tail_calls,
+            opt_level,
             profile_branch: tail_calls == TailCalls::Always,
             inline_ops: (tail_calls == TailCalls::Never).then_some(100),
             opt_level: OptLevel::O2,

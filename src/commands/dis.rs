@@ -11,10 +11,10 @@ use crate::program;
 /// Prints a module; assembling the text gives the same bytes again.
 pub(crate) fn run(args: &DisArgs) -> ExitCode {
     let options = AssembleOptions {
-        opt_level: args.passes.opt_level.into(),
+        opt_level: args.opt_level.into(),
         ..AssembleOptions::default()
     };
-    match program::load_watched(&args.file, options, &args.passes.print_after) {
+    match program::load_watched(&args.file, options, &args.print_after) {
         Ok(module) => print(assembler::print_verified(&module).as_bytes()),
         Err(message) => fail(&message, exit::FAILED),
     }

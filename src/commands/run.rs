@@ -43,10 +43,10 @@ pub(crate) fn run(args: &RunArgs) -> ExitCode {
         tail_calls: args.tail_calls.into(),
         profile_branch: args.profile_branch,
         inline_ops: args.inline,
-        opt_level: args.passes.opt_level.into(),
+        opt_level: args.opt_level.into(),
         ..AssembleOptions::default()
     };
-    let module = match program::load_watched(path, options, &args.passes.print_after) {
+    let module = match program::load_watched(path, options, &args.print_after) {
         Ok(module) => module,
         Err(message) => return fail(&message, exit::FAILED),
     };

@@ -4,6 +4,9 @@
 //! the opposite test: it jumps to what stands behind the first test. The first test stays for those
 //! who come to the loop. The same ops run in the same order, and the copies raise to the same
 //! handler, at the same lines.
+//!
+//! Where the loader does the jump back together with what stands before it, nothing would be won,
+//! and leaving the loop would take a jump more: such loops stay.
 
 use vm::isa::{Effects, Op, Operand, Target};
 
@@ -45,6 +48,14 @@ fn invert(function: &mut Function) {
         let Some(opposite) = inverse(test, layout[head + 1]) else {
             continue;
         };
+        let (_, before) = function.blocks[block as usize]
+            .instrs
+            .split_last()
+            .unwrap_or((&jump, &[]));
+        let is_bare = function.blocks[target as usize].instrs.len() == 1;
+        if is_fused(before) && !(is_bare && counts(before, &opposite)) {
+            continue;
+        }
         let jump = jump.with(Action::Op(Op::Jmp {
             target: Target(exit),
         }));
@@ -64,6 +75,27 @@ fn invert(function: &mut Function) {
         });
     }
     function.layout = longer;
+}
+
+/// Whether the loader does a jump together with the ops before it, so that there is nothing to win.
+fn is_fused(before: &[Instr]) -> bool {
+    let is_move = |instr: &&Instr| matches!(instr.action, Action::Op(Op::Mov { .. }));
+    let n_moves = before.iter().rev().take_while(is_move).count();
+    match before.last().map(|last| &last.action) {
+        Some(Action::Op(Op::AddImm { rhs, .. })) => i16::try_from(rhs.0).is_ok(),
+        _ => n_moves % 3 == 2,
+    }
+}
+
+/// Whether the loader does a test together with the addition before it.
+fn counts(before: &[Instr], test: &Op) -> bool {
+    let Some(Action::Op(Op::AddImm { dst, lhs, .. })) = before.last().map(|last| &last.action)
+    else {
+        return false;
+    };
+    let stem = test.opcode().info().mnemonic.trim_end_matches("_imm");
+    let is_comparison = ["jlt", "jle", "jgt", "jge", "jne"].contains(&stem);
+    is_comparison && dst.0 == lhs.0 && test.operands().first() == Some(&Operand::IIn(dst.0))
 }
 
 /// The jump at the end of a block, and its target.

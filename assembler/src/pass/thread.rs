@@ -20,10 +20,20 @@ const MAX_EMPTY: usize = 4;
 
 /// Threads the jumps of all functions.
 pub(super) fn run(program: &mut Program) {
-    program.functions.iter_mut().for_each(thread);
+    for function in &mut program.functions {
+        thread(function, true);
+    }
 }
 
-fn thread(function: &mut Function) {
+/// The same without copies of returns: a loop that was inverted is left by a jump, once, and that
+/// is not worth the code.
+pub(super) fn straighten(program: &mut Program) {
+    for function in &mut program.functions {
+        thread(function, false);
+    }
+}
+
+fn thread(function: &mut Function, copies_returns: bool) {
     let was_reachable = function.reachable();
     let positions = function.positions();
     let ends = ends(function, &positions);
@@ -42,7 +52,7 @@ fn thread(function: &mut Function) {
             });
         }
         let led_to = match op {
-            Op::Jmp { target } => Some(target.0),
+            Op::Jmp { target } if copies_returns => Some(target.0),
             _ => None,
         };
         if let Some(exit) = led_to.and_then(|target| exit(function, target)) {
@@ -181,16 +191,11 @@ fn turn_around(function: &mut Function, positions: &[Option<usize>]) {
 /// The target of an op that does nothing but jump, perhaps, to one place.
 fn target_of_test(op: &Op) -> Option<u32> {
     let info = op.opcode().info();
-    let mut targets = op
-        .operands()
-        .into_iter()
-        .filter_map(|operand| match operand {
-            Operand::Target(target) => Some(target),
-            _ => None,
-        });
-    targets
-        .next_back()
-        .filter(|_| info.falls_through && info.effects == Effects::NONE)
+    let is_test = info.falls_through && info.effects == Effects::NONE;
+    op.operands().into_iter().find_map(|operand| match operand {
+        Operand::Target(target) if is_test => Some(target),
+        _ => None,
+    })
 }
 
 /// Removes jumps, conditional or not, that only lead to what comes next.

@@ -14,12 +14,29 @@ use crate::ir::{Action, Call, Class, Function, Instr, Reg, visit_registers};
 
 const N_REGISTERS: usize = 512;
 
+/// A value that has a number.
+struct Value {
+    known: Option<Known>,
+    /// The register that had it first, of those that still have it when it is copied.
+    first: Reg,
+    is_copied: bool,
+}
+
+impl Value {
+    fn new(known: Option<Known>, first: Reg) -> Self {
+        Self {
+            known,
+            first,
+            is_copied: false,
+        }
+    }
+}
+
 /// What registers hold at a place.
 pub(super) struct Values {
     /// The number of each register's value.
     numbers: Vec<u32>,
-    /// For each number, what is known of the value, and the register that had it first.
-    values: Vec<(Option<Known>, Reg)>,
+    values: Vec<Value>,
     /// Registers with the numbers that they had before.
     log: Vec<(Reg, u32)>,
 }
@@ -64,20 +81,22 @@ impl Values {
         let known = |reg: Reg| constants[place(reg)].filter(|_| n_writes[place(reg)] == 1);
         Self {
             numbers: (0..N_REGISTERS as u32).collect(),
-            values: all_registers().map(|reg| (known(reg), reg)).collect(),
+            values: all_registers()
+                .map(|reg| Value::new(known(reg), reg))
+                .collect(),
             log: Vec::new(),
         }
     }
 
     /// What a register is known to hold.
     pub(super) fn known(&self, reg: Reg) -> Option<Known> {
-        self.values[self.numbers[place(reg)] as usize].0
+        self.values[self.numbers[place(reg)] as usize].known
     }
 
     /// The register that had the value of `reg` first and still has it; perhaps `reg` itself.
     pub(super) fn source(&self, reg: Reg) -> Reg {
         let number = self.numbers[place(reg)];
-        let first = self.values[number as usize].1;
+        let first = self.values[number as usize].first;
         match self.numbers[place(first)] == number {
             true => first,
             false => reg,
@@ -90,8 +109,18 @@ impl Values {
     }
 
     fn define(&mut self, reg: Reg, known: Option<Known>) {
-        self.values.push((known, reg));
+        self.values.push(Value::new(known, reg));
         self.set(reg, self.values.len() as u32 - 1);
+    }
+
+    /// A register holds something else, of which nothing is known. If that was so before, and no
+    /// other register has the value, it may as well keep its number: a call that leaves nothing of
+    /// most registers then costs no more than others.
+    fn lose(&mut self, reg: Reg) {
+        let value = &self.values[self.numbers[place(reg)] as usize];
+        if value.known.is_some() || value.is_copied || value.first != reg {
+            self.define(reg, None);
+        }
     }
 
     fn take_back(&mut self, length: usize) {
@@ -106,20 +135,16 @@ impl Values {
     fn step(&mut self, action: &Action) {
         if let Action::Op(op) = action {
             if let Some((dst, src)) = move_of(op) {
-                // The source may hold what another register had first; then that one counts, as
-                // long as it still does.
-                let first = self.source(src);
-                if first == src {
-                    let number = self.numbers[place(src)];
-                    self.values[number as usize].1 = src;
-                }
-                return self.set(dst, self.numbers[place(src)]);
+                let (first, number) = (self.source(src), self.numbers[place(src)]);
+                let value = &mut self.values[number as usize];
+                (value.first, value.is_copied) = (first, true);
+                return self.set(dst, number);
             }
             if let Some((dst, known)) = Known::of(op) {
                 return self.define(dst, Some(known));
             }
         }
-        visit_writes(action, |reg| self.define(reg, None));
+        visit_writes(action, |reg| self.lose(reg));
     }
 }
 

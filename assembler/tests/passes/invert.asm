@@ -23,6 +23,28 @@ done:
     ret n
 }
 
+fun a_jump_back_that_is_done_with_a_sum_stays(x: r) -> i {
+    n = 0
+next:
+    y = get_i x, n
+    jeq y, 0, done
+    n = add n, 1
+    jmp next
+done:
+    ret n
+}
+
+fun a_counting_loop_is_compared_with_its_sum(n: i, x: r) -> i {
+    m = 0
+next:
+    jge m, n, done
+    set_i x, m, m
+    m = add m, 1
+    jmp next
+done:
+    ret m
+}
+
 fun each_way_back_gets_the_test(n: i, x: r) -> i {
 next:
     jle n, 0, done
