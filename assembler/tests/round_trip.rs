@@ -20,7 +20,6 @@ fn all_options() -> Vec<AssembleOptions> {
             opt_level,
             profile_branch: tail_calls == TailCalls::Always,
             inline_ops: (tail_calls == TailCalls::Never).then_some(100),
-            opt_level: OptLevel::O2,
             file_name: "again.asm".into(),
         })
         .collect()
