@@ -25,6 +25,12 @@ const TEXT: &str = "
         list = new 1, [list], []
         jmp again
     }
+    export fun spin(n: i) {
+    again:
+        n = sub n, 1
+        jgt n, 0, again
+        ret
+    }
     export fun collect() {
         call gc()
         ret
@@ -222,10 +228,10 @@ fn what_a_failed_heap_has_lost_is_an_error_and_nothing_else() {
 #[test]
 fn an_interrupt_between_runs_spares_objects_and_ends_the_next_run() {
     let mut vm = machine(TEXT, VmConfig::default());
-    let churn = vm.function("churn").expect("the function");
+    let spin = vm.function("spin").expect("the function");
     vm.interrupt().raise(signal(7));
     let text = vm.new_text("spared").expect("no run is going on");
-    let result = vm.call(churn, &[10]);
+    let result = vm.call(spin, &[10]);
     assert!(matches!(
         result,
         Err(RunError::Trap {
@@ -234,7 +240,7 @@ fn an_interrupt_between_runs_spares_objects_and_ends_the_next_run() {
         })
     ));
     assert_eq!(vm.bytes(&text), Ok(&b"spared"[..]));
-    assert_eq!(vm.call(churn, &[10]), Ok(Outcome::Returned(vec![])));
+    assert_eq!(vm.call(spin, &[10]), Ok(Outcome::Returned(vec![])));
     let _: Interrupt = vm.interrupt();
 }
 

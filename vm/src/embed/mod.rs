@@ -60,6 +60,8 @@ pub struct Vm {
     attention: Arc<AtomicU32>,
     /// Whether the interrupt serves other machines too, so that runs do not clear it.
     is_interrupt_shared: bool,
+    /// Whether output that blocks is given up, because the last run was interrupted.
+    is_output_hurried: bool,
     sink: Box<Node>,
     tick_rate: Option<Rate>,
     paused: Option<Paused>,
@@ -191,6 +193,7 @@ impl Vm {
             cell,
             attention,
             is_interrupt_shared: false,
+            is_output_hurried: false,
             sink,
             tick_rate: None,
             paused: None,

@@ -191,6 +191,8 @@ impl Vm {
         if self.ctx.control.broken.is_some() {
             self.renew_heap().map_err(CallError::OutOfMemory)?;
         }
+        // A panic may have left some there.
+        self.ctx.roots.passing.clear();
         let window = self.idle_machine();
         if call.signature.ref_params == 0 && !call.is_closure {
             let machine = window;
@@ -212,6 +214,9 @@ impl Vm {
         self.ctx.control.fuel = budget.map_or(i64::MAX, |fuel| fuel.min(i64::MAX as u64) as i64);
         self.ctx.control.can_pause = fuel.is_some();
         let ticker = self.start_ticker()?;
+        if std::mem::take(&mut self.is_output_hurried) {
+            self.hosts.io().watch(self.attention.clone());
+        }
         // What an earlier run handled is not what this one does not handle.
         self.hosts.take_reason();
         // SAFETY: the stacks are empty, and the first frame has room for all registers. The
@@ -242,6 +247,16 @@ impl Vm {
             // SAFETY: the context is this machine's.
             exit => Ok(unsafe { enter::outcome(ctx, &mut self.hosts, exit) }.map(Ended::Otherwise)),
         };
+        if let Ok(Err(RunError::Trap {
+            trap: Trap::Interrupted(signal),
+            ..
+        })) = &result
+        {
+            // What is left of the output must not wait for a reader that never comes.
+            let raised = AtomicU32::new((*signal).into());
+            self.hosts.io().watch(Arc::new(raised));
+            self.is_output_hurried = true;
+        }
         let mut told = Ok(());
         let mut written = Ok(());
         if is_paused {
