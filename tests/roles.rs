@@ -9,7 +9,7 @@ use profiler::SourceMap;
 use support::Random;
 use vm::host::{HostIo, Hosts};
 use vm::isa::*;
-use vm::module::{Constant, Function, Module};
+use vm::module::{ConstRef, Constant, Function, Global, Globals, Module};
 use vm::verify::verify;
 use vm::{Outcome, Vm, VmConfig};
 
@@ -52,7 +52,7 @@ impl Before {
             _ => f64::to_bits((random.next() % 100) as f64 / 4.0) as i64,
         });
         let ints = ints.collect();
-        let refs = (0..N_REGISTERS).map(|_| random.next() % 10).collect();
+        let refs = (0..N_REGISTERS).map(|_| random.next() % 11).collect();
         Self { ints, refs }
     }
 
@@ -102,6 +102,10 @@ impl Before {
                 function: FuncId(1),
                 refs: RRegs([NULL; 3].into_iter().collect()),
                 ints: IRegs([COMPARED, COMPARED].into_iter().collect()),
+            },
+            9 => Op::NewWeak {
+                dst,
+                src: RIn(NULL),
             },
             8 => Op::NewR {
                 dst,
@@ -205,6 +209,16 @@ fn returned(mut ops: Vec<Op>) -> Option<(Vec<i64>, String)> {
             Constant::Ints(vec![1, 2, 3, 4, 5]),
             Constant::Floats(vec![1.5, 2.5, 3.5, 4.5]),
         ],
+        globals: Globals {
+            ints: vec![Global {
+                name: "word".into(),
+                value: 7,
+            }],
+            refs: vec![Global {
+                name: "text".into(),
+                value: ConstRef::Constant(0),
+            }],
+        },
         sources: SourceMap::new(),
         ..Module::default()
     };
@@ -245,6 +259,8 @@ fn random_op_of(info: &OpInfo, random: &mut Random) -> Op {
             Role::Tag => Operand::Tag((random.next() % 4) as u16),
             Role::Target => Operand::Target(0),
             Role::Targets => Operand::Targets([0].into_iter().collect()),
+            Role::IntGlobal => Operand::IntGlobal(0),
+            Role::RefGlobal => Operand::RefGlobal(0),
             Role::FuncId => Operand::FuncId(1),
             Role::ConstId if info.opcode == Opcode::Text => Operand::ConstId(0),
             Role::ConstId => Operand::ConstId(1 + (random.next() % 3) as u32),

@@ -104,7 +104,7 @@ const REFUSED: [(&str, Define); 23] = [
         },
     ),
     (
-        "`lhs` is of kind f; the integer 1 does not fit (`fadd_imm`, block 0, f.sml:2)",
+        "`lhs` is of kind f; the integer 1 does not fit (`fadd`, block 0, f.sml:2)",
         |_, b| b.fadd(1, 2.0).map(drop),
     ),
     (

@@ -227,7 +227,7 @@ fn errors_say_where_the_op_stands() {
             b.fadd(n, 1.0).map(drop)
         },
         expect![[r#"
-            in `f`: `lhs` is of kind f; a variable of kind i does not fit (`fadd_imm`, block 0, f.sml:12)
+            in `f`: `lhs` is of kind f; a variable of kind i does not fit (`fadd`, block 0, f.sml:12)
         "#]],
     );
     check(

@@ -3,7 +3,9 @@
 use super::room::header_source;
 use super::switch::context_of;
 use super::{Way, callbacks, make_room, spend};
+use crate::code::{LoadedFunction, Program};
 use crate::heap::{Value, record_header};
+use crate::isa::Effects;
 use crate::machine::{Backtrace, Exit, FAULT_TAG, Machine, Obstacle, Resume};
 use crate::memprof::AllocOrigin;
 
@@ -43,6 +45,13 @@ pub(crate) unsafe fn make_fault(m: Machine) -> Result<(), Obstacle> {
     }
 }
 
+/// Whether an exception may come from an op: it raises, calls, or looks at attention.
+fn may_come_from(program: &Program, function: &LoadedFunction, op: u32) -> bool {
+    let facts = &program.module.facts()[function.index as usize];
+    let info = facts.ops[op as usize].opcode().info();
+    info.may_raise() || info.has_targets() || info.effects.has(Effects::CALLS)
+}
+
 /// Finds the handler of the exception among the roots and sets `control.resume` to it, or ends the
 /// run when there is none.
 ///
@@ -61,6 +70,10 @@ pub(crate) unsafe fn unwind(m: Machine) -> Result<Way, Obstacle> {
         let mut n_frames = 0_usize;
         while let Some((function, op)) = program.op_at(at.pc) {
             if let Some(handler) = function.handler_of(op) {
+                debug_assert!(
+                    may_come_from(program, function, op),
+                    "the handler was verified for ops that may raise"
+                );
                 at.pc = handler.target;
                 let machine = m.at(at);
                 machine.set_r(handler.register, (*ctx).roots.exception);
