@@ -264,8 +264,7 @@ impl Parser {
             return Ok(StmtKind::Object { name, value });
         }
         let error = self.unexpected("a constant");
-        let kinds = "`i64 [..]`, `f64 [..]`, `bytes [..]`, `text \"..\"`, `refs [..]`, \
-                     `record TAG [refs] [ints]` or `closure FUNCTION [refs] [ints]`";
+        let kinds = "`i64 [..]`, `f64`, `bytes`, `refs`, `text`, `record` or `closure`";
         error.map_err(|error: Diagnostic| error.with_help(kinds))
     }
 

@@ -218,8 +218,8 @@ fn lists_have_limits() {
             f.ret(&[Value::Int(0)]);
         },
         expect![[r#"
-            in `f`: `new` takes lists of at most 255 registers and 65535 targets (`new`, block 0)
-            in `f`: `switch` takes lists of at most 255 registers and 65535 targets (`switch`, block 0)
+            in `f`: `new` takes at most 255 registers and 65535 targets (`new`, block 0)
+            in `f`: `switch` takes at most 255 registers and 65535 targets (`switch`, block 0)
         "#]],
     );
 }

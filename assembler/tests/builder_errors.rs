@@ -252,7 +252,8 @@ const FOUND: [(&str, Define); 15] = [
         },
     ),
     (
-        "an op needs more registers of a class at once than the 8 there are (`new`, block 0, f.sml:2)",
+        "an op needs more registers of a class at once than the 8 there are (`new`, block 0, \
+             f.sml:2)",
         |_, b| {
             let n = b.param(Kind::Int, 0)?;
             let vars: Vec<Var> = (0..9).map(|_| b.add(n, 1)).collect::<Result<_, _>>()?;
@@ -268,7 +269,8 @@ const FOUND: [(&str, Define); 15] = [
         },
     ),
     (
-        "this jumps into the middle of a branch; put the label before `.branch` (`jmp`, block 1, f.sml:2)",
+        "this jumps into the middle of a branch; put the label before `.branch` (`jmp`, block 1, \
+             f.sml:2)",
         |_, b| {
             let inside = b.label();
             b.jmp(inside)?;

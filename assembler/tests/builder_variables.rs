@@ -222,12 +222,12 @@ fn errors_say_where_the_op_stands() {
     check(
         |module, b| {
             let file = module.file("f.sml");
-            b.at_line(file, 12);
+            b.at_line(file, 9);
             let n = b.param(Kind::Int, 0)?;
             b.fadd(n, 1.0).map(drop)
         },
         expect![[r#"
-            in `f`: `lhs` is of kind f; a variable of kind i does not fit (`fadd`, block 0, f.sml:12)
+            in `f`: `lhs` is of kind f; a variable of kind i does not fit (`fadd`, block 0, f.sml:9)
         "#]],
     );
     check(

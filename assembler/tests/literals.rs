@@ -10,8 +10,8 @@ struct Literal {
     fits: fn(&str) -> bool,
 }
 
-/// A place reads an `integer`, a `double`, a `word` of either, a `reference`, or a reference whose row
-/// has an `addend` of 32 bits.
+/// A place reads an `integer`, a `double`, a `word` of either, a `reference`, or a reference whose
+/// row has an `addend` of 32 bits.
 const LITERALS: [Literal; 10] = [
     Literal {
         text: "1",

@@ -78,8 +78,8 @@ impl ModuleBuilder {
         Arg::Object(self.constant(constant))
     }
 
-    /// A global word as an operand of `ld_gi` and `st_gi`; a double is given as its bits. Globals of
-    /// one name are one when modules are linked.
+    /// A global word as an operand of `ld_gi` and `st_gi`; a double is given as its bits. When
+    /// modules are linked, globals of one name are one.
     pub fn int_global(&mut self, name: &str, value: i64) -> Arg {
         let globals = &mut self.program.globals.ints;
         let name = name.to_owned();

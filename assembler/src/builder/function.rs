@@ -304,7 +304,7 @@ impl FunctionBuilder {
             return self.error(
                 mnemonic,
                 format!(
-                    "`{mnemonic}` takes lists of at most {MAX_LIST_REGISTERS} registers and \
+                    "`{mnemonic}` takes at most {MAX_LIST_REGISTERS} registers and \
                  {MAX_TARGETS} targets"
                 ),
             );

@@ -248,8 +248,7 @@ fun main() { ret }"#,
         expect![
             "a.asm:1:10: error: a constant should stand here, not `recrd`\n    \
              data a = recrd 1 [] []\n             ^^^^^\n\
-             help: `i64 [..]`, `f64 [..]`, `bytes [..]`, `text \"..\"`, `refs [..]`, \
-             `record TAG [refs] [ints]` or `closure FUNCTION [refs] [ints]`\n"
+             help: `i64 [..]`, `f64`, `bytes`, `refs`, `text`, `record` or `closure`\n"
         ],
     );
 }

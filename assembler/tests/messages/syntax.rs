@@ -149,7 +149,7 @@ fn a_constant_has_a_kind() {
             a.asm:1:10: error: a constant should stand here, not a number
                 data d = 5
                          ^
-            help: `i64 [..]`, `f64 [..]`, `bytes [..]`, `text ".."`, `refs [..]`, `record TAG [refs] [ints]` or `closure FUNCTION [refs] [ints]`
+            help: `i64 [..]`, `f64`, `bytes`, `refs`, `text`, `record` or `closure`
         "#]],
     );
 }

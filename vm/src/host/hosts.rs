@@ -78,8 +78,8 @@ impl Hosts {
         Self { policy, ..self }
     }
 
-    /// Offers a function, in place of one of the same name, standard ones included. [`Hosts::wrap`] does the same with
-    /// Rust's types.
+    /// Offers a function, in place of one of the same name, standard ones included.
+    /// [`Hosts::wrap`] does the same with Rust's types.
     ///
     /// While the function runs it cannot be called again, for it may change what it captures: a
     /// program that it calls back and that calls it gets the fault of a host function that fails.
