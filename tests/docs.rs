@@ -199,7 +199,7 @@ fn the_pages_programs_assemble() {
         ("mlmon.md", 0),
         ("memory.md", 2),
         ("sandbox.md", 2),
-        ("recipes.md", 31),
+        ("recipes.md", 32),
     ] {
         let blocks = blocks(&page(name));
         let programs: Vec<_> = blocks.iter().filter(|block| block.info == "asm").collect();

@@ -180,6 +180,13 @@ impl HostCall {
         result.map_err(HostError::OutOfMemory)
     }
 
+    /// How many collections of the heap there were so far.
+    pub fn n_collections(&self) -> u64 {
+        // SAFETY: the context outlives the call.
+        let stats = unsafe { (*self.ctx()).heap.stats() };
+        stats.minor_collections + stats.major_collections
+    }
+
     /// The machine's input and output.
     pub fn io(&mut self) -> &mut HostIo {
         // SAFETY: the context outlives the call, and the function that is running does not

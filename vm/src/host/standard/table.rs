@@ -166,6 +166,8 @@ standard! {
         Nothing exit(code: i) -> () = streams::exit;
         /// collects the whole heap
         Nothing gc() -> () = super::HostCall::collect_all;
+        /// how many collections there were so far: when there are more, look at weak references
+        Nothing gc_count() -> (collections: i) = time::collections;
     }
 
     "Profiles" {

@@ -50,6 +50,11 @@ pub(super) fn collector(call: &mut HostCall) -> Result<(), HostError> {
     Ok(())
 }
 
+pub(super) fn collections(call: &mut HostCall) -> Result<(), HostError> {
+    call.set_int(0, call.n_collections() as i64);
+    Ok(())
+}
+
 /// Waits, in parts between which it looks whether the run is to end.
 pub(super) fn sleep(call: &mut HostCall) -> Result<(), HostError> {
     const PART: Duration = Duration::from_millis(POLL_MILLISECONDS as u64);
