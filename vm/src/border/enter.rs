@@ -19,7 +19,7 @@ use super::{Access, CallError, Giver, ObjectError, Outcome, Progress, Reach, Run
 use crate::code::Frame;
 use crate::heap::Value;
 use crate::host::{HostCall, HostError, Hosts};
-use crate::machine::{Context, Exit, FAULT_TAG, Fault, Machine, Resume, Trap};
+use crate::machine::{Context, Exit, FAULT_TAG, Fault, Machine, Trap};
 use crate::objects::show;
 use crate::safepoint::callbacks;
 use crate::verify::VerifiedModule;
@@ -120,7 +120,7 @@ pub(crate) unsafe fn go(m: Machine) {
         {
             let mut pc = pc;
             while !pc.is_null() {
-                let Resume { ints, refs, sp, .. } = (*m.ctx).control.resume;
+                let crate::machine::Resume { ints, refs, sp, .. } = (*m.ctx).control.resume;
                 pc = ((*pc).op.handler)(pc, ints, refs, m.ctx.cast(), sp);
             }
         }
