@@ -5,6 +5,7 @@
 mod support;
 
 mod calls;
+mod failed_heaps;
 mod fuel;
 mod hosts;
 mod objects;

@@ -23,7 +23,7 @@ pub(super) const DECLARATIONS: &str = "
 
 /// Functions that programs may call by name: to fold values into the checksum, to look into
 /// exceptions, and shapes for which there are superinstructions or special cases.
-pub(super) const HELPERS: [&str; 16] = [
+pub(super) const HELPERS: [&str; 15] = [
     "fun mix(w: r, v: i) {
         z = 0
         h = get_i w, z
@@ -179,12 +179,6 @@ pub(super) const HELPERS: [&str; 16] = [
         ret n
     done:
         ret k
-    }",
-    // A weak reference to what nobody else knows.
-    "fun dead(n: i) -> r {
-        x = new 3, [null], [n]
-        x = weak x
-        ret x
     }",
     "fun twice(f: r, n: i) -> i {
         n = call_closure f(n)

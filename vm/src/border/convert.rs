@@ -269,6 +269,15 @@ tuples! {
 
 /// The signature of a function with these types.
 pub(crate) const fn signature(params: [usize; 2], results: [usize; 2]) -> Signature {
+    let all = [params[0], params[1], results[0], results[1]];
+    let mut index = 0;
+    while index < all.len() {
+        assert!(
+            all[index] <= u8::MAX as usize,
+            "at most 255 values of a class"
+        );
+        index += 1;
+    }
     Signature {
         int_params: params[0] as u8,
         ref_params: params[1] as u8,

@@ -103,6 +103,10 @@ impl Vm {
     /// # Errors
     /// As for [`Vm::call`], or when no run is paused.
     pub fn resume(&mut self, fuel: u64) -> Result<Progress, RunError> {
+        if self.ctx.control.broken.is_some() {
+            // The objects of the run are gone.
+            self.renew_heap().map_err(CallError::OutOfMemory)?;
+        }
         let Some(Paused { call, at }) = self.paused.take() else {
             return Err(RunError::Call(CallError::NotPaused));
         };
@@ -135,7 +139,7 @@ impl Vm {
 
     /// Whether a run is paused.
     pub fn is_paused(&self) -> bool {
-        self.paused.is_some()
+        self.paused.is_some() && self.ctx.control.broken.is_none()
     }
 
     /// Says how much fuel each call from now on may use, those of [`Vm::call_with_fuel`] excepted.

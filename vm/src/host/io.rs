@@ -41,13 +41,6 @@ impl fmt::Debug for HostIo {
     }
 }
 
-/// What came of reading a line.
-pub(super) enum Line {
-    Read(Vec<u8>),
-    End,
-    Interrupted(u8),
-}
-
 impl HostIo {
     /// The process's own input and output. Output is buffered: [`HostIo::flush`] when a run ends.
     pub fn process(arguments: Vec<Vec<u8>>) -> Self {
@@ -175,48 +168,6 @@ impl HostIo {
                     (true, true) => Filled::End,
                     (true, false) => Filled::NotYet,
                 })
-            }
-        }
-    }
-
-    /// Reads a line with its newline. `interrupted` is asked now and then while
-    /// input is awaited.
-    pub(super) fn read_line(&mut self, interrupted: impl Fn() -> Option<u8>) -> io::Result<Line> {
-        self.output.flush()?;
-        match &mut self.input {
-            Input::Reader(reader) => {
-                let mut line = Vec::new();
-                io::BufRead::read_until(reader, b'\n', &mut line)?;
-                Ok(if line.is_empty() {
-                    Line::End
-                } else {
-                    Line::Read(line)
-                })
-            }
-            Input::Process { buffer, is_at_end } => {
-                let mut searched = 0;
-                loop {
-                    let found = buffer[searched..].iter().position(|&byte| byte == b'\n');
-                    if let Some(end) = found {
-                        let rest = buffer.split_off(searched + end + 1);
-                        return Ok(Line::Read(std::mem::replace(buffer, rest)));
-                    }
-                    searched = buffer.len();
-                    if *is_at_end {
-                        let line = std::mem::take(buffer);
-                        return Ok(if line.is_empty() {
-                            Line::End
-                        } else {
-                            Line::Read(line)
-                        });
-                    }
-                    if let Some(signal) = interrupted() {
-                        return Ok(Line::Interrupted(signal));
-                    }
-                    if is_ready(libc::STDIN_FILENO, libc::POLLIN, POLL_MILLISECONDS)? {
-                        *is_at_end = read_more(buffer)?;
-                    }
-                }
             }
         }
     }

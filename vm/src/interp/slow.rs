@@ -115,11 +115,14 @@ outlined! {
     fn call_host_function(m) -> Way {
         safepoint::settle(m, || {
             let table = (*m.ctx).control.hosts;
-            (table.call)(table.hosts, m)?;
-            // A host function may not have minded that the heap has failed.
-            if let Some(error) = (*m.ctx).heap_failure() {
+            let called = (table.call)(table.hosts, m);
+            // A host function may not have minded that the heap has failed, or have made another
+            // error of it, which the program must not handle.
+            let goes_on = matches!(called, Ok(()) | Err(Obstacle::Fault(_) | Obstacle::Raise));
+            if let Some(error) = (*m.ctx).heap_failure().filter(|_| goes_on) {
                 return Err(Obstacle::from(error));
             }
+            called?;
             callbacks::arm_after(m);
             Ok(Way::Next)
         })

@@ -28,9 +28,13 @@ pub(super) fn make_statics(
 
 /// For each constant whether an op, a global or another constant refers to it.
 fn wanted(module: &VerifiedModule) -> Vec<bool> {
-    let mut is_wanted: Vec<bool> = module.constants.iter().map(is_text).collect();
+    let mut is_wanted = vec![false; module.constants.len()];
     for op in module.facts().iter().flat_map(|facts| &facts.ops) {
         if let Op::Constant {
+            constant: ConstId(id),
+            ..
+        }
+        | Op::Text {
             constant: ConstId(id),
             ..
         } = op
@@ -47,10 +51,6 @@ fn wanted(module: &VerifiedModule) -> Vec<bool> {
     globals.for_each(&mut note);
     all_refs(module).for_each(&mut note);
     is_wanted
-}
-
-fn is_text(constant: &Constant) -> bool {
-    matches!(constant, Constant::Text(_))
 }
 
 fn all_refs(module: &Module) -> impl Iterator<Item = &ConstRef> {

@@ -3,9 +3,7 @@
 use super::room::header_source;
 use super::switch::context_of;
 use super::{Way, callbacks, make_room, spend};
-use crate::code::{LoadedFunction, Program};
 use crate::heap::{Value, record_header};
-use crate::isa::Effects;
 use crate::machine::{Backtrace, Exit, FAULT_TAG, Machine, Obstacle, Resume};
 use crate::memprof::AllocOrigin;
 
@@ -45,13 +43,6 @@ pub(crate) unsafe fn make_fault(m: Machine) -> Result<(), Obstacle> {
     }
 }
 
-/// Whether an exception may come from an op: it raises, calls, or looks at attention.
-fn may_come_from(program: &Program, function: &LoadedFunction, op: u32) -> bool {
-    let facts = &program.module.facts()[function.index as usize];
-    let info = facts.ops[op as usize].opcode().info();
-    info.may_raise() || info.has_targets() || info.effects.has(Effects::CALLS)
-}
-
 /// Finds the handler of the exception among the roots and sets `control.resume` to it, or ends the
 /// run when there is none.
 ///
@@ -71,7 +62,7 @@ pub(crate) unsafe fn unwind(m: Machine) -> Result<Way, Obstacle> {
         while let Some((function, op)) = program.op_at(at.pc) {
             if let Some(handler) = function.handler_of(op) {
                 debug_assert!(
-                    may_come_from(program, function, op),
+                    program.may_raise(function, op),
                     "the handler was verified for ops that may raise"
                 );
                 at.pc = handler.target;

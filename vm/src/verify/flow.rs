@@ -70,6 +70,8 @@ struct Flow<'a> {
     entries: Vec<Option<ControlStackId>>,
     /// Whether something may come to the op from elsewhere than the op before.
     is_leader: Vec<bool>,
+    /// Whether a handler starts at the op.
+    is_handler: Vec<bool>,
     /// Ops to visit, the earliest first, so that ranges are met at their start.
     to_visit: Positions,
     covering: Covering,
@@ -92,6 +94,7 @@ impl<'a> Flow<'a> {
             decoded,
             entries: vec![None; count],
             is_leader: vec![false; count],
+            is_handler: vec![false; count],
             to_visit: Positions::new(count),
             covering: Covering::new(&function.handlers, decoded),
             stacks: vec![None; count],
@@ -115,7 +118,9 @@ impl<'a> Flow<'a> {
         }
         for range in &self.function.handlers {
             self.is_leader[self.decoded.position(range.start)] = true;
-            self.is_leader[self.decoded.position(range.target)] = true;
+            let target = self.decoded.position(range.target);
+            self.is_leader[target] = true;
+            self.is_handler[target] = true;
             self.ref_registers = self.ref_registers.max(range.register as u16 + 1);
         }
     }
@@ -191,7 +196,9 @@ impl<'a> Flow<'a> {
             return Ok(());
         };
         let op = &self.decoded.ops[op_index];
-        if !op.opcode().info().may_raise() && !self.is_safepoint(op_index) {
+        let offset = self.decoded.offsets[op_index];
+        // A tracker may be told of the exception itself, at its handler's first op.
+        if !super::may_raise(op, offset) && !self.is_handler[op_index] {
             return Ok(());
         }
         let range = self.function.handlers[index];
@@ -213,15 +220,6 @@ impl<'a> Flow<'a> {
             None => summary.raising = Some(raising),
         }
         self.come_to(self.decoded.position(range.target), base)
-    }
-
-    /// Whether the op jumps backward or by a table, and so looks whether attention is wanted: a
-    /// snapshot may have collected, and a tracker that is told of it may raise.
-    fn is_safepoint(&self, op_index: usize) -> bool {
-        let op = &self.decoded.ops[op_index];
-        let mut is_back = op.opcode().info().names(Role::Targets);
-        op.visit_targets(&mut |target| is_back |= target <= self.decoded.offsets[op_index]);
-        is_back
     }
 
     /// A function may be left only when every source that it opened is closed.

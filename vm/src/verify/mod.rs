@@ -34,7 +34,7 @@ pub use control_stack::{ControlStackId, ControlStacks};
 pub use error::{Register, VerifyError, VerifyErrorKind};
 use offsets::OpStarts;
 
-use crate::isa::Op;
+use crate::isa::{Op, Role};
 use crate::module::Module;
 
 /// The most errors that are reported of one module.
@@ -59,10 +59,25 @@ pub struct FunctionFacts {
 }
 
 impl FunctionFacts {
+    /// Whether an exception may come from an op, by itself or by a tracker that is told of a
+    /// collection there: the verifier has looked what holds at the handler then.
+    pub fn may_raise(&self, op_index: usize) -> bool {
+        may_raise(&self.ops[op_index], self.offsets[op_index])
+    }
+
     /// The index of the op at `offset`.
     pub fn op_at(&self, offset: u32) -> Option<usize> {
         self.starts.index_of(offset)
     }
+}
+
+/// Whether an exception may come from an op: it raises, or jumps backward or by a table, and so
+/// looks whether attention is wanted. A snapshot may have collected then.
+fn may_raise(op: &Op, offset: u32) -> bool {
+    let info = op.opcode().info();
+    let mut may_raise = info.may_raise() || info.names(Role::Targets);
+    op.visit_targets(&mut |target| may_raise |= target <= offset);
+    may_raise
 }
 
 /// A module that has passed the verifier, with what it learned. There is no other way to make one.

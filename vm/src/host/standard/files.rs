@@ -1,6 +1,6 @@
 //! Open files, and the standard streams as the handles 0, 1 and 2.
 
-use std::io::SeekFrom;
+use std::io::{self, SeekFrom};
 use std::ops::Range;
 
 use super::coded::{Refused, count_of, look, path_of};
@@ -93,6 +93,17 @@ fn read_until(call: &mut HostCall, limit: usize, until: Until) -> Result<(), Ref
     }
     let text = gather(call, handle, limit, until)?;
     Ok(call.set_text(0, &text)?)
+}
+
+/// Reads a line of the input with its newline; nothing at its end.
+pub(super) fn input_line(call: &mut HostCall) -> Result<Vec<u8>, HostError> {
+    gather(call, INPUT, usize::MAX, Until::Line).map_err(|refused| match refused {
+        Refused::Host(error) => error,
+        Refused::Code(code) => {
+            let error = io::Error::from_raw_os_error(code);
+            HostError::Io(format!("cannot read the input: {error}"))
+        }
+    })
 }
 
 /// Reads at most `limit` bytes, in parts between which it looks whether the run is to end. What is

@@ -229,7 +229,7 @@ impl FloatScan {
                 let mut scale = self.scale.saturating_add(exponent);
                 if self.has_more {
                     self.digits.push(b'1');
-                    scale -= 1;
+                    scale = scale.saturating_sub(1);
                 }
                 if self.digits.is_empty() {
                     self.digits.push(b'0');

@@ -1,8 +1,7 @@
 //! The standard streams, the program's arguments, and its end.
 
-use super::{HostCall, HostError};
+use super::{HostCall, HostError, files};
 use crate::host::HostIo;
-use crate::host::io::Line;
 use crate::interp::handlers::text::format_float;
 
 /// Writes a short text to the output.
@@ -35,21 +34,9 @@ pub(super) fn eprint(call: &mut HostCall) -> Result<(), HostError> {
 }
 
 pub(super) fn read_line(call: &mut HostCall) -> Result<(), HostError> {
-    let attention: *mut HostCall = call;
-    // SAFETY: the call outlives the read, which has nothing of the heap that a snapshot could move.
-    let interrupted = || unsafe { (*attention).interrupted() };
-    let line = call.io().read_line(interrupted);
-    match line.map_err(|error| HostError::Io(format!("cannot read the input: {error}")))? {
-        Line::Read(line) => {
-            call.set_int(0, 1);
-            call.set_text(0, &line)
-        }
-        Line::End => {
-            call.set_int(0, 0);
-            call.set_text(0, b"")
-        }
-        Line::Interrupted(signal) => Err(HostError::Interrupted(signal)),
-    }
+    let line = files::input_line(call)?;
+    call.set_int(0, !line.is_empty() as i64);
+    call.set_text(0, &line)
 }
 
 pub(super) fn argument_count(call: &mut HostCall) -> Result<(), HostError> {
