@@ -192,14 +192,6 @@ impl LoadedProgram {
         Some((function, op))
     }
 
-    /// Whether the verifier has looked what holds at the handler when an exception comes from an op.
-    pub(crate) fn may_raise(&self, function: &LoadedFunction, op: u32) -> bool {
-        let facts = &self.module.facts()[function.index as usize];
-        let offset = facts.offsets[op as usize];
-        let handlers = &self.module.functions[function.index as usize].handlers;
-        facts.may_raise(op as usize) || handlers.iter().any(|range| range.target == offset)
-    }
-
     fn move_nodes(&mut self, moved: impl Fn(*const Node) -> *const Node) {
         for &word in &self.node_words {
             // SAFETY: these words were written as words of nodes.

@@ -38,9 +38,7 @@ pub(crate) unsafe fn arm_after(m: Machine) {
     }
 }
 
-/// Arms the word that the machine is at, if there are events to handle and an exception may come
-/// from its op: forward jumps and tail calls look at attention too, where they are fused, and what
-/// they find is told later.
+/// Arms the word that the machine is at, if there are events to handle.
 ///
 /// # Safety
 /// The machine goes on with this word, which is an op's first.
@@ -48,11 +46,7 @@ pub(crate) unsafe fn arm_here(m: Machine) {
     // SAFETY: the caller's promise.
     unsafe {
         if (*m.ctx).profiling.memprof.has_callbacks() {
-            let program = &*(*m.ctx).program;
-            let op = program.op_at(m.pc);
-            if op.is_some_and(|(function, op)| program.may_raise(function, op)) {
-                arm(m.ctx, m.pc, m.pc);
-            }
+            arm(m.ctx, m.pc, m.pc);
         }
     }
 }

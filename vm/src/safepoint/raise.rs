@@ -61,10 +61,6 @@ pub(crate) unsafe fn unwind(m: Machine) -> Result<Way, Obstacle> {
         let mut n_frames = 0_usize;
         while let Some((function, op)) = program.op_at(at.pc) {
             if let Some(handler) = function.handler_of(op) {
-                debug_assert!(
-                    program.may_raise(function, op),
-                    "the handler was verified for ops that may raise"
-                );
                 at.pc = handler.target;
                 let machine = m.at(at);
                 machine.set_r(handler.register, (*ctx).roots.exception);

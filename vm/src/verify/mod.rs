@@ -59,12 +59,6 @@ pub struct FunctionFacts {
 }
 
 impl FunctionFacts {
-    /// Whether an exception may come from an op, by itself or by a tracker that is told of a
-    /// collection there: the verifier has looked what holds at the handler then.
-    pub fn may_raise(&self, op_index: usize) -> bool {
-        may_raise(&self.ops[op_index], self.offsets[op_index])
-    }
-
     /// The index of the op at `offset`.
     pub fn op_at(&self, offset: u32) -> Option<usize> {
         self.starts.index_of(offset)
