@@ -328,6 +328,7 @@ impl Machine<'_> {
             Op::JNonNull { .. } => one != Value::Null,
             Op::JImm { .. } => matches!(one, Value::Immediate(_)),
             Op::JSame { .. } => one == other,
+            Op::JNSame { .. } => one != other,
             Op::JTag { .. } => record_tag == Some(step.tag),
             Op::JNTag { .. } => record_tag != Some(step.tag),
             Op::JTLt { .. } => data::number(one)? < data::number(other)?,

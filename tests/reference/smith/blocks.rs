@@ -139,7 +139,10 @@ impl Scope<'_> {
                 format!("{op} {}, {label}", self.any_ref())
             }
             8 | 9 => self.jump_on_value(label),
-            _ => format!("jsame {}, {}, {label}", self.any_ref(), self.any_ref()),
+            _ => {
+                let op = self.of(&["jsame", "jnsame"]);
+                format!("{op} {}, {}, {label}", self.any_ref(), self.any_ref())
+            }
         }
     }
 
