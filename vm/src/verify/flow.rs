@@ -70,8 +70,6 @@ struct Flow<'a> {
     entries: Vec<Option<ControlStackId>>,
     /// Whether something may come to the op from elsewhere than the op before.
     is_leader: Vec<bool>,
-    /// Whether a handler starts at the op.
-    is_handler: Vec<bool>,
     /// Ops to visit, the earliest first, so that ranges are met at their start.
     to_visit: Positions,
     covering: Covering,
@@ -94,7 +92,6 @@ impl<'a> Flow<'a> {
             decoded,
             entries: vec![None; count],
             is_leader: vec![false; count],
-            is_handler: vec![false; count],
             to_visit: Positions::new(count),
             covering: Covering::new(&function.handlers, decoded),
             stacks: vec![None; count],
@@ -120,7 +117,6 @@ impl<'a> Flow<'a> {
             self.is_leader[self.decoded.position(range.start)] = true;
             let target = self.decoded.position(range.target);
             self.is_leader[target] = true;
-            self.is_handler[target] = true;
             self.ref_registers = self.ref_registers.max(range.register as u16 + 1);
         }
     }
@@ -197,8 +193,7 @@ impl<'a> Flow<'a> {
         };
         let op = &self.decoded.ops[op_index];
         let offset = self.decoded.offsets[op_index];
-        // A tracker may be told of the exception itself, at its handler's first op.
-        if !super::may_raise(op, offset) && !self.is_handler[op_index] {
+        if !super::may_raise(op, offset) {
             return Ok(());
         }
         let range = self.function.handlers[index];
